@@ -1,0 +1,206 @@
+"""The plan as a value: one body whose digest is its id. Applying it reads nothing else; nothing in it is late-bound."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from interlock.engine.warehouse.protocol import Statement
+from interlock.machines.evidence import (
+    CheckPin,
+    Column,
+    ContractFinding,
+    Digests,
+    Head,
+    Missing,
+    Present,
+    PromisedColumn,
+    SourceSeen,
+    Span,
+)
+from interlock.machines.records import Record
+
+Action: TypeAlias = Literal[
+    "create",
+    "replace",
+    "convert",
+    "append",
+    "merge",
+    "replace_range",
+    "snapshot",
+    "recheck",
+    "move",
+    "drop",
+    "adopt",
+    "no_op",
+    "refuse",
+]
+
+WRITES_ROWS: frozenset[str] = frozenset({"create", "replace", "convert", "append", "merge", "replace_range", "snapshot"})
+
+
+class Refusal(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Why the plan refuses a model."""
+
+    code: str
+    because: str
+    remedy: str
+
+
+class Bounds(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What of the query's output is taken: half-open, as text of `type`. `None` is open; `until_none` says so by wish."""
+
+    column: str
+    type: str
+    low: str | None = None
+    """The watermark, or the lower end after lookback."""
+    until: str | None = None
+    ranges: tuple[Span, ...] = ()
+    """Ranges that are replaced as a whole (partition)."""
+    covered: tuple[Span, ...] = ()
+    """Covered ranges as they will stand afterwards, merged."""
+    lookback: str | None = None
+    open_ended: str = ""
+    """In words, where there is no upper end."""
+
+
+class Item(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One model of the plan, and all that applying it needs."""
+
+    model: str
+    kind: Literal["view", "table", "incremental", "snapshot", "seed", "orphan"]
+    action: Action
+    reasons: tuple[str, ...]
+    """Why this action; for a no-op, why nothing is to be done."""
+    notes: tuple[str, ...] = ()
+    """What a reviewer should see: late rows are not looked at, reads all of a source, rows held, …"""
+    strategy: str | None = None
+    schema: str
+    relation: str
+    path: str = ""
+    layer: int
+    digests: Digests
+    text: str = ""
+    canonical: str = ""
+    columns: tuple[Column, ...] = ()
+    relation_kind: Literal["table", "view", "none"]
+    upstreams: tuple[str, ...] = ()
+    """Models of this plan that must be checkpointed before it starts (checks' edges included)."""
+    reads: tuple[str, ...] = ()
+    """Models whose heads are pinned: direct references and all tables reached through views."""
+    reads_planned: dict[str, str | None] = {}
+    """Of those, the receipts of the ones that this plan does not touch."""
+    sources: tuple[SourceSeen, ...] = ()
+    head: Head = Head()
+    target: Missing | Present = Missing()
+    token: str | None = None
+    """The token that the relation will carry."""
+    sets_token: Literal["set", "keep", "clear"] = "set"
+    contract: tuple[PromisedColumn, ...] = ()
+    extra_columns: Literal["allow", "refuse"] = "allow"
+    contract_findings: tuple[ContractFinding, ...] = ()
+    checks: tuple[CheckPin, ...] = ()
+    bounds: Bounds | None = None
+    unique_key: tuple[str, ...] = ()
+    statements: tuple[Statement, ...] = ()
+    """In the order of the protocol; roles are unique within an item."""
+    seed_rows: str = ""
+    """Digest of a seed's content."""
+    renamed_from: str | None = None
+    refusal: Refusal | None = None
+    full_refresh: Literal["asked", "not_asked"] = "not_asked"
+    shrink: Literal["allowed", "not_allowed"] = "not_allowed"
+    follows: str | None = None
+    """For a recheck after publication: the action of the same model that it comes after."""
+
+
+class Selection(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What was asked for and what it came to."""
+
+    select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
+
+
+class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person said on the command line that changes the work. All of it is in the plan."""
+
+    full_refresh: tuple[str, ...] = ()
+    allow_shrink: tuple[str, ...] = ()
+    on_change: dict[str, str] = {}
+    force: tuple[str, ...] = ()
+    drop_orphans: Literal["yes", "no"] = "no"
+    adopt: str | None = None
+    range_low: str | None = None
+    range_high: str | None = None
+    verify_content: Literal["yes", "no"] = "no"
+
+
+class UpstreamPin(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An unselected upstream: what it must still be."""
+
+    model: str
+    definition: str
+    columns: tuple[Column, ...]
+    token: str | None
+    receipt: str | None
+
+
+class SourcePin(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A source's shape as planned."""
+
+    source: str
+    columns: tuple[Column, ...]
+    files: tuple[str, ...] = ()
+
+
+class OrphanSeen(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A relation that was made for a model that the project no longer has."""
+
+    model: str
+    relation: str
+
+
+class PlanBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that the plan says. Holds no path, no user and no time but `as_of`."""
+
+    format: int
+    semantics_version: int
+    project: str
+    ledger: str | None
+    warehouse: str | None
+    """`None`: fresh or ours, and then every head must be none."""
+    serial: int
+    """Of the last closed run."""
+    target: str
+    target_schema: str
+    as_of: str
+    engine: str
+    selection: Selection
+    options: Options
+    layers: tuple[tuple[str, ...], ...]
+    closure: dict[str, str]
+    """Digests of what the selected models' closure reads: files by path, variables, settings, macros."""
+    variables: dict[str, str]
+    sources: tuple[SourcePin, ...]
+    upstreams: tuple[UpstreamPin, ...]
+    items: tuple[Item, ...]
+    orphans: tuple[OrphanSeen, ...] = ()
+    macros: tuple[str, ...] = ()
+
+
+class PlanStep(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A transition of the plan's own machine."""
+
+    event: str
+    source: str
+    target: str
+    evidence: str
+    """Digest of the evidence."""
+
+
+class PlanFile(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What stands on disk: the body's bytes as they were hashed, and the plan's history up to `sealed`."""
+
+    id: str
+    history: tuple[PlanStep, ...]
+    body: PlanBody

@@ -1,0 +1,569 @@
+"""Evidence: the records that guards read. One closed union per event; an unknown is a variant, never a default.
+
+Evidence from before a write may say `Unreadable`. Evidence after a write has no such variant: while the outcome is
+unknown no event is sent. No field is a bool: a guard decides, evidence only says what was seen.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from interlock.machines.records import Record
+
+# --- shared values ----------------------------------------------------------------------------------------------------
+
+
+class Column(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A column of a relation: its name as the warehouse has it and the warehouse's own spelling of its type."""
+
+    name: str
+    type: str
+
+
+class Digests(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a model is: each part moves on its own and has its own consequence (`semantics`: what counts as a change)."""
+
+    definition: str
+    promise: str
+    note: str
+    environment: str
+
+
+class Watermark(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Least and greatest cursor value in rows durably written, as text that the warehouse casts to `type` and back."""
+
+    type: str
+    low: str
+    high: str
+
+
+class Span(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A half-open range of a partition column, `low <= value < high`, both as text of the column's type."""
+
+    low: str
+    high: str
+
+
+class Read(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model that is read, and the receipt that its head names (`None`: the head names none)."""
+
+    model: str
+    receipt: str | None
+
+
+class Head(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The newest receipt of a model and what it left: all `None` where there is none."""
+
+    receipt: str | None = None
+    token: str | None = None
+    generation: str | None = None
+    rows: int | None = None
+    watermark: Watermark | None = None
+
+
+class Unreadable(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="unreadable"):
+    """The question was asked and got no answer."""
+
+    because: str
+
+
+class Missing(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="missing"):
+    """The relation positively is not there."""
+
+
+class Present(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="present"):
+    """A relation stands there. `token` is what its comment carries, `None` for none."""
+
+    kind: Literal["table", "view"]
+    token: str | None
+    columns: tuple[Column, ...]
+
+
+Target: TypeAlias = Missing | Present
+TargetSeen: TypeAlias = Missing | Present | Unreadable
+
+
+class HeadSeen(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="head"):
+    """The head row as it was read."""
+
+    receipt: str | None
+    token: str | None
+
+
+# --- model run: verify, bootstrap -------------------------------------------------------------------------------------
+
+
+class PromisedColumn(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One line of a contract. `type` is canonical; `nulls` says whether the column may hold any."""
+
+    column: str
+    type: str | None
+    nulls: Literal["allowed", "forbidden"]
+
+
+class ContractFinding(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known of one promise before anything runs."""
+
+    column: str
+    proof: Literal["compiled", "at_run_time", "false", "unproved"]
+    because: str
+
+
+class VerifyEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="verify"):
+    """planned → verified."""
+
+    plan: str
+    item_sealed: str
+    """Digest of this model's item in the sealed plan."""
+    item_found: str
+    """Digest of the item that is about to be carried out."""
+    contract: tuple[ContractFinding, ...]
+    authority: str | Unreadable
+    """Letter of the row of the authority table that was taken."""
+    decision: Literal["fresh", "finish_genesis", "proceed", "settle", "refuse"]
+
+
+class Upstream(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model that is read, and its state in this run (`outside`: not in this run's scope)."""
+
+    model: str
+    state: str
+    receipt: str | None
+
+
+class CheckPin(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A check that will be asked."""
+
+    check: str
+    severity: Literal["error", "warn"]
+
+
+class BootstrapEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="bootstrap"):
+    """verified → bootstrapping: pins all that will be expected, so that recovery and replay need no plan file."""
+
+    plan: str
+    item: str
+    action: str
+    attempt: int
+    head: Head
+    head_seen: HeadSeen | Unreadable
+    target: Target
+    target_seen: TargetSeen
+    upstreams: tuple[Upstream, ...]
+    reads: tuple[Read, ...]
+    contract: tuple[PromisedColumn, ...]
+    extra_columns: Literal["allow", "refuse"]
+    columns: tuple[Column, ...]
+    """The columns that the relation will have, as compiled."""
+    checks: tuple[CheckPin, ...]
+    statements: tuple[str, ...]
+    """Digests of the statements that the permit will allow."""
+    guards: tuple[str, ...]
+    """Names of the publication guards that this attempt is held to."""
+    permission: Literal["open", "reviewed", "unreviewed", "refused"]
+    """`open`: the target is not protected; else whether a plan was seen."""
+
+
+# --- model run: commit ------------------------------------------------------------------------------------------------
+
+
+class CheckVerdict(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a check said. `failing`: rows against it; `None` only where it was not evaluated."""
+
+    check: str
+    severity: Literal["error", "warn"]
+    outcome: Literal["passed", "failed", "not_evaluated"]
+    failing: int | None
+    because: str
+
+
+class SourceSeen(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A source's fingerprint when the plan was made (`none`: it has none)."""
+
+    source: str
+    fingerprint: str
+
+
+class NullCount(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nulls found in a column that promises none."""
+
+    column: str
+    nulls: int
+
+
+class Delta(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Counts over the staged delta; each is what a statement returned, and `None` where the strategy has no such question."""
+
+    rows: int
+    watermark_nulls: int | None = None
+    key_nulls: int | None = None
+    key_doubles: int | None = None
+    lossy_casts: int | None = None
+    changed_at_watermark: int | None = None
+    """Rows that were written at the watermark and that the query no longer gives (append)."""
+    conflicting_keys: int | None = None
+    """Keys that are there already with other values (append with a key)."""
+    out_of_range: int | None = None
+    """Rows outside the planned ranges, or beyond `$until` where held rows are refused."""
+    sample: str = ""
+    """The first offending values, for people."""
+
+
+class Fingerprint(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Additive content fingerprint: count, sum and xor of row hashes, by the engine version that made it."""
+
+    rows: int
+    sum: str
+    xor: str
+    engine: str
+
+
+class Applied(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A statement of the transaction that went through: its role, and the rows that it touched where it says so."""
+
+    role: str
+    rows: int | None
+
+
+class Shrink(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A full refresh beside what it replaces: rows and watermark before and after, and whether a shrink was allowed."""
+
+    rows_before: int
+    rows_after: int
+    before: Watermark | None
+    after: Watermark | None
+    missing: int
+    """Values of the old watermark's range that the new rows do not have."""
+    permission: Literal["allowed", "not_allowed"]
+
+
+class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What commits with the data and proves the write. Its canonical bytes are stored; their digest is its id."""
+
+    format: int
+    project: str
+    model: str
+    relation: str
+    kind: Literal["table", "view", "none"]
+    action: str
+    anchor: str
+    plan: str
+    previous: str | None
+    digests: Digests
+    text: str
+    """The author's text that ran."""
+    canonical: str
+    """Its canonical form by the parser of `engine`, from which the definition was made."""
+    engine: str
+    statements: str
+    """Digest of the digests of the statements."""
+    reads: tuple[Read, ...]
+    sources: tuple[SourceSeen, ...]
+    head: HeadSeen
+    """The model's own head as this transaction saw it."""
+    applied: tuple[Applied, ...]
+    shape: tuple[Column, ...]
+    """Columns of the relation as it now stands."""
+    nulls: tuple[NullCount, ...]
+    verdicts: tuple[CheckVerdict, ...]
+    rows_before: int | None
+    rows_written: int
+    rows_deleted: int
+    rows_held: int
+    rows_late: int | None
+    rows_after: int | None
+    """`None` for a view, which is not counted."""
+    delta: Delta | None
+    shrink: Shrink | None
+    fingerprint: Fingerprint | None
+    token: str | None
+    generation: str | None
+    watermark: Watermark | None
+    ranges: tuple[Span, ...]
+    """Covered ranges of a partition model, merged."""
+
+
+class Proposed(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="proposed"):
+    """The body as the open transaction has it. Never in a ledger record."""
+
+    body: ReceiptBody
+
+
+class Found(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="found"):
+    """The head names this receipt, and this is its body, read on a fresh snapshot."""
+
+    id: str
+    body: ReceiptBody
+
+
+class RolledBack(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="rolled_back"):
+    """The transaction was rolled back, with the body it had come to, if it came that far."""
+
+    body: ReceiptBody | None
+
+
+class Absent(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="absent"):
+    """The writer's connection is closed, and no receipt of this attempt is there."""
+
+
+class CommitEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="commit"):
+    """bootstrapping → committed: one type for a live run, recovery and replay."""
+
+    anchor: str
+    receipt: Proposed | Found | RolledBack | Absent
+    tries: int = 1
+
+
+class CheckpointEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="checkpoint"):
+    """committed → checkpointed: the head as read, and what the ledger will say of this model from now on."""
+
+    receipt: str
+    token: str | None
+    generation: str | None
+    rows: int | None
+    watermark: Watermark | None
+    digests: Digests
+
+
+class RefuseEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="refuse"):
+    """An explicit refusal, with its cause and proof of what was written."""
+
+    cause: Literal["plan", "upstream", "interrupt", "crash", "fail_fast", "warehouse", "run"]
+    code: str
+    because: str
+    remedy: str
+    proof: RolledBack | Absent | None
+    """`None` where the attempt had not asked for the target; from `bootstrapping` it must be given."""
+    detail: str = ""
+    """Position and excerpt where the cause has one."""
+
+
+# --- run --------------------------------------------------------------------------------------------------------------
+
+
+class ScopeItem(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A model of the run and its action. No-ops stand in the plan."""
+
+    model: str
+    action: str
+
+
+class AuthorityFinding(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The row of the authority table that the facts matched, and the facts."""
+
+    row: str
+    ledger: str
+    identity: str
+    heads: str
+    decision: Literal["fresh", "finish_genesis", "proceed", "settle", "refuse"]
+    code: str
+    because: str
+    remedy: str
+
+
+class Difference(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something that is not as planned."""
+
+    code: str
+    subject: str
+    planned: str
+    found: str
+    remedy: str
+
+
+class AuthorizeEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="authorize"):
+    """opened → authorized."""
+
+    plan: str
+    target: str
+    authority: AuthorityFinding
+    differences: tuple[Difference, ...]
+    spent_by: tuple[str, ...]
+    """Runs of this plan that have entered `running`."""
+    continues: str | None
+    review: Literal["reviewed", "unreviewed", "open"]
+    scope: tuple[ScopeItem, ...]
+    history: tuple[str, ...]
+    """The plan's own transitions up to `sealed`."""
+
+
+class StartEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="start"):
+    """authorized → running: what must stand before a model may start, and what was read after preparing."""
+
+    relations_needed: tuple[str, ...]
+    relations_found: tuple[str, ...]
+    heads_needed: tuple[str, ...]
+    heads_found: tuple[str, ...]
+
+
+class ScopeEnd(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A planned model and the state in which it ended."""
+
+    model: str
+    state: str
+
+
+class SealRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="seal"):
+    """The warehouse's row that a run closed."""
+
+    project: str
+    run: str
+    serial: int
+    tip: str
+    outcome: Literal["succeeded", "partial"]
+    heads: str
+
+
+class CloseEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="close"):
+    """running → closed."""
+
+    planned: tuple[ScopeItem, ...]
+    executed: tuple[ScopeEnd, ...]
+    outcome: Literal["succeeded", "partial"]
+    seal_expected: SealRow
+    seal: SealRow | Absent
+
+
+# --- plan -------------------------------------------------------------------------------------------------------------
+
+
+class Finding(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A diagnostic, as far as a guard needs it."""
+
+    code: str
+    severity: Literal["error", "warning"]
+    summary: str
+
+
+class CompileEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="compile"):
+    """drafted → compiled."""
+
+    models: int
+    findings: tuple[Finding, ...]
+
+
+class Observation(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question that planning asked of the world, and what came back."""
+
+    question: str
+    answer: Literal["read", "absent"] | Unreadable
+
+
+class SealEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="seal_plan"):
+    """compiled → sealed."""
+
+    observations: tuple[Observation, ...]
+
+
+# --- the ledger's own records -----------------------------------------------------------------------------------------
+
+
+class GenesisEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="genesis"):
+    """The ledger's first record: whose it is, before any identity is written into the warehouse."""
+
+    project: str
+    target: str
+    ledger: str
+    warehouse: str
+
+
+class TornEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="torn"):
+    """A torn last line was copied aside and cut."""
+
+    bytes: int
+    kept_as: str
+    sha256: str
+
+
+class HeadTaken(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A head that was accepted as it stands."""
+
+    model: str
+    head: Head
+    digests: Digests | None
+
+
+class AcceptEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="accept_warehouse"):
+    """A person (or a CI target) took the warehouse's word."""
+
+    project: str
+    ledger: str
+    warehouse: str
+    found: AuthorityFinding
+    heads: tuple[HeadTaken, ...]
+    settled: tuple[str, ...]
+    """Runs that were open and are closed by this."""
+    reason: str
+
+
+class ResetEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="reset"):
+    """A person starts over: the relations that go, before they go."""
+
+    project: str
+    target: str
+    relations: tuple[str, ...]
+    reason: str
+
+
+ModelEvidence: TypeAlias = VerifyEvidence | BootstrapEvidence | CommitEvidence | CheckpointEvidence | RefuseEvidence
+RunEvidence: TypeAlias = AuthorizeEvidence | StartEvidence | CloseEvidence | RefuseEvidence
+PlanEvidence: TypeAlias = CompileEvidence | SealEvidence | RefuseEvidence
+LedgerEvidence: TypeAlias = GenesisEvidence | TornEvidence | AcceptEvidence | ResetEvidence
+Evidence: TypeAlias = (
+    VerifyEvidence
+    | BootstrapEvidence
+    | CommitEvidence
+    | CheckpointEvidence
+    | RefuseEvidence
+    | AuthorizeEvidence
+    | StartEvidence
+    | CloseEvidence
+    | CompileEvidence
+    | SealEvidence
+    | GenesisEvidence
+    | TornEvidence
+    | AcceptEvidence
+    | ResetEvidence
+)
+
+
+class Verdict(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """A guard's answer. One that holds is recorded by its name alone."""
+
+    guard: str
+    holds: Literal["yes", "no"] = "yes"
+    invariant: str = ""
+    code: str = ""
+    because: str = ""
+    remedy: str = ""
+
+
+class Transition(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a machine hands to the ledger before it moves, and what `step` answers with."""
+
+    machine: str
+    subject: str
+    event: str
+    source: str
+    target: str
+    verdicts: tuple[Verdict, ...]
+    evidence: Evidence
+
+
+class Entry(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A record of the ledger: sequence and parent first, then the transition with its surroundings."""
+
+    sequence: int
+    parent: str
+    time: str
+    run: str | None
+    by: str | None
+    machine: str
+    subject: str
+    event: str
+    source: str
+    target: str
+    verdicts: tuple[Verdict, ...]
+    evidence: Evidence
+    actor: str
+    version: str
