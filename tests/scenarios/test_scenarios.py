@@ -1,0 +1,49 @@
+"""Every file of `specs/scenarios` is played. The runner is `stage.py`, the format `scenario.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.scenarios import expect, scenario
+from tests.scenarios.stage import Stage
+
+SCENARIOS = sorted((Path(__file__).parents[2] / "specs" / "scenarios").glob("*.toml"))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_scenario(path: Path, tmp_path: Path) -> None:
+    told = scenario.read(path)
+    stage = Stage(told, tmp_path)
+    for number, step in enumerate(told.steps, 1):
+        expect.play(stage, step, f"{path.stem}, step {number}: {step.say or step.run or ''}")
+
+
+def test_there_are_enough_of_them_and_each_says_why() -> None:
+    told = [scenario.read(path) for path in SCENARIOS]
+    assert len(told) >= 80
+    assert all(one.why for one in told)
+    titles = [one.title for one in told]
+    assert len(set(titles)) == len(titles)
+
+
+def test_a_misspelt_expectation_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "typo.toml"
+    path.write_text('title = "t"\nwhy = "w"\n[files]\n[[steps]]\nrun = "status"\nexti = 3\n')
+    with pytest.raises(ValueError, match="exti"):
+        scenario.read(path)
+
+
+def test_a_step_with_two_acts_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "two.toml"
+    path.write_text('title = "t"\nwhy = "w"\n[files]\n[[steps]]\nrun = "status"\nsql = "SELECT 1"\n')
+    with pytest.raises(ValueError, match="several acts"):
+        scenario.read(path)
+
+
+def test_a_refusal_must_be_named(tmp_path: Path) -> None:
+    path = tmp_path / "unnamed.toml"
+    path.write_text('title = "t"\nwhy = "w"\n[files]\n[[steps]]\nrun = "status"\nexit = 3\n')
+    with pytest.raises(ValueError, match="without saying how"):
+        scenario.read(path)
