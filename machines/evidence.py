@@ -49,6 +49,8 @@ class Read(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     model: str
     receipt: str | None
+    generation: str | None = None
+    """The attempt that last changed its rows, as its head says."""
 
 
 class Head(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -245,11 +247,15 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     model: str
     relation: str
     kind: Literal["table", "view", "none"]
+    materialized: str
+    """`view`, `table`, `incremental`, `snapshot` or `seed`: a change of it is a conversion."""
     action: str
     anchor: str
     plan: str
     previous: str | None
     digests: Digests
+    parts: dict[str, str]
+    """Digest of each part of the definition, so that a later plan can say which one moved."""
     text: str
     """The author's text that ran."""
     canonical: str
@@ -271,6 +277,8 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     rows_deleted: int
     rows_held: int
     rows_late: int | None
+    rows_gone: int | None = None
+    """Keys of a snapshot that the source no longer has."""
     rows_after: int | None
     """`None` for a view, which is not counted."""
     delta: Delta | None
@@ -280,7 +288,9 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     generation: str | None
     watermark: Watermark | None
     ranges: tuple[Span, ...]
-    """Covered ranges of a partition model, merged."""
+    """Covered ranges of a partition model, merged. An empty `low` is open."""
+    moved: Read | None = None
+    """The model that this one was before a rename, and the receipt that was left there."""
 
 
 class Proposed(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="proposed"):
@@ -323,6 +333,8 @@ class CheckpointEvidence(Record, frozen=True, kw_only=True, forbid_unknown_field
     rows: int | None
     watermark: Watermark | None
     digests: Digests
+    moved: Read | None = None
+    """The head that a rename left behind."""
 
 
 class RefuseEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="refuse"):

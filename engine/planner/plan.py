@@ -79,6 +79,7 @@ class Item(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: str = ""
     layer: int
     digests: Digests
+    parts: dict[str, str] = {}
     text: str = ""
     canonical: str = ""
     columns: tuple[Column, ...] = ()

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from interlock.engine.diagnostics import Diagnostic
+from interlock.engine.warehouse.target import OnChange, TargetConfig
 from interlock.machines.records import Record
 
 Materialization: TypeAlias = Literal["view", "table", "incremental", "ephemeral", "snapshot"]
 Strategy: TypeAlias = Literal["append", "merge", "partition"]
-OnChange: TypeAlias = Literal["refuse", "rebuild", "continue"]
 Severity: TypeAlias = Literal["error", "warn"]
 Scalar: TypeAlias = str | int | Decimal | bool | date | datetime
 Variable: TypeAlias = Scalar | tuple[Scalar, ...]
@@ -220,24 +220,6 @@ class Source(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     fingerprint_column: str | None = None
     tags: tuple[str, ...] = ()
     origin: str = "sources.toml"
-
-
-class TargetConfig(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A warehouse that the project can be run against. `path` is as written after `${ENV}`; `location` is absolute."""
-
-    name: str
-    type: Literal["duckdb"]
-    path: str
-    location: Path
-    schema: str = "main"
-    threads: int = 4
-    create: bool = False
-    protected: bool = False
-    accept_warehouse: bool = False
-    on_change: OnChange = "refuse"
-    settings: dict[str, str | int | bool] = {}
-    ledger: Path | None = None
-    """`[ledger] path`, absolute; `None`: beside the database."""
 
 
 class Project(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
