@@ -1,0 +1,6 @@
+select
+    order_id,
+    line,
+    sku,
+    quantity
+from landing.order_lines
