@@ -1,0 +1,1 @@
+select tailnum, carrier, airport, seen_at from last_seen

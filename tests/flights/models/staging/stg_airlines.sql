@@ -1,0 +1,1 @@
+select carrier, name from airlines_file

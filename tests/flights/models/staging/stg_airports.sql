@@ -1,0 +1,1 @@
+select faa, name, tzone, lat, lon from airports_file
