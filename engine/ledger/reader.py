@@ -1,0 +1,223 @@
+"""Reading a ledger: streaming, without any lock, while a writer may append. Every digest and every parent is verified."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, TypeAlias
+
+from interlock.engine.diagnostics import Diagnostic
+from interlock.engine.ledger.fold import Fold, Illegal
+from interlock.engine.ledger.lines import LINE_BYTES_MAX, BadLine, Numbered, UnknownRecord, read_line
+from interlock.engine.ledger.places import segment_number, segment_path, segments_directory
+from interlock.machines.evidence import GenesisEvidence
+from interlock.machines.records import Record
+
+_CHUNK = 1024 * 1024
+_TRIES = 3
+
+
+class Tip(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The newest whole record, and where its line ends: a writer goes on from here."""
+
+    sequence: int
+    digest: str
+    segment: int
+    offset: int
+    """Bytes of whole lines in that segment."""
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerAbsent:
+    """No record is there, positively. `torn`: bytes of a first line that was never finished."""
+
+    torn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerWhole:
+    """Every record is as it was written and follows the one before it. `torn`: bytes after the last whole line."""
+
+    fold: Fold
+    tip: Tip
+    torn: int
+    genesis: GenesisEvidence
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerBroken:
+    """The records up to `sequence` - 1 are as they were written; at `sequence` something was changed, lost or added."""
+
+    sequence: int
+    because: str
+    place: str = ""
+    """Segment and line."""
+
+    @property
+    def finding(self) -> Diagnostic:
+        """For people."""
+        return Diagnostic(
+            code="K707",
+            summary=f"the ledger is broken at record {self.sequence}",
+            because=f"{self.place}: {self.because}" if self.place else self.because,
+            remedy="restore the ledger from a copy, or take the warehouse's word with `interlock ledger accept-warehouse`",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerUnreadable:
+    """The ledger is there, and what it says cannot be known."""
+
+    because: str
+    sequence: int | None = None
+
+    @property
+    def finding(self) -> Diagnostic:
+        """For people."""
+        return Diagnostic(
+            code="K708",
+            summary="the ledger cannot be read" if self.sequence is None else f"the ledger cannot be read from record {self.sequence} on",
+            because=self.because,
+            remedy="make the file readable, or use the release that wrote it",
+        )
+
+
+LedgerRead: TypeAlias = LedgerAbsent | LedgerWhole | LedgerBroken | LedgerUnreadable
+
+
+class Unsound(Exception):  # noqa: N818 - an answer about a ledger
+    """Reading stopped: `found` says at which record and why."""
+
+    def __init__(self, found: LedgerBroken | LedgerUnreadable) -> None:
+        super().__init__(found.because)
+        self.found = found
+
+
+class Scan:
+    """One pass over a ledger. Iterate it for the records; then `tip` and `torn` say where it ended."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self.tip: Tip | None = None
+        self.torn = 0
+
+    def __iter__(self) -> Iterator[Numbered]:
+        """The records in order, each with verified bytes, sequence and parent.
+
+        Raises:
+            Unsound: a record is broken, or cannot be read.
+        """
+        self.tip, self.torn = None, 0
+        try:
+            segments = _segments(self._directory)
+            for position, number in enumerate(segments, start=1):
+                if number != position:
+                    raise Unsound(LedgerBroken(self._next, f"segment {position:06d}.jsonl is missing"))
+                yield from self._segment(number, is_last=position == len(segments))
+        except OSError as error:
+            raise Unsound(LedgerUnreadable(_words(error))) from error
+
+    @property
+    def _next(self) -> int:
+        return self.tip.sequence + 1 if self.tip is not None else 1
+
+    def _segment(self, number: int, *, is_last: bool) -> Iterator[Numbered]:
+        path = segment_path(self._directory, number)
+        offset, line = 0, 0
+        if self.tip is not None:
+            self.tip = Tip(sequence=self.tip.sequence, digest=self.tip.digest, segment=number, offset=0)
+        with path.open("rb", buffering=_CHUNK) as file:
+            while data := file.readline(LINE_BYTES_MAX + 1):
+                line += 1
+                place = f"{path.name}, line {line}"
+                if not data.endswith(b"\n"):
+                    self.torn = len(data)
+                    if self.torn > LINE_BYTES_MAX:
+                        self.torn += _rest(file, Unsound(LedgerBroken(self._next, "the line is longer than a line may be", place)))
+                    break
+                read = self._read(data, place)
+                offset += len(data)
+                self.tip = Tip(sequence=read.entry.sequence, digest=read.digest, segment=number, offset=offset)
+                yield read
+        if not is_last and (self.torn or not offset):
+            what = f"{self.torn} bytes at its end are no line" if self.torn else "it is empty"
+            raise Unsound(LedgerBroken(self._next, f"{what}, though another segment follows", path.name))
+
+    def _read(self, data: bytes, place: str) -> Numbered:
+        try:
+            read = read_line(data)
+        except BadLine as error:
+            raise Unsound(LedgerBroken(self._next, str(error), place)) from error
+        except UnknownRecord as error:
+            raise Unsound(LedgerUnreadable(f"{place}: {error}", self._next)) from error
+        if read.entry.sequence != self._next:
+            because = f"record {read.entry.sequence} stands where record {self._next} must stand"
+            raise Unsound(LedgerBroken(self._next, because, place))
+        if read.entry.parent != (self.tip.digest if self.tip is not None else ""):
+            raise Unsound(LedgerBroken(self._next, "its parent is not the record before it", place))
+        return read
+
+
+def entries(directory: Path) -> Iterator[Numbered]:
+    """The records of the ledger in a ledger directory, in order; bounded memory, no lock. Nothing for an absent ledger.
+
+    Raises:
+        Unsound: a record is broken, or cannot be read.
+    """
+    yield from Scan(directory)
+
+
+def read(directory: Path) -> LedgerRead:
+    """What can be known of the ledger in a ledger directory."""
+    found = _read_once(directory)
+    for _ in range(_TRIES - 1):
+        # A writer that cuts a torn line and goes on while we are in the middle of it looks like damage, once.
+        if not isinstance(found, LedgerBroken):
+            break
+        again = _read_once(directory)
+        if again == found:
+            break
+        found = again
+    return found
+
+
+def _read_once(directory: Path) -> LedgerRead:
+    scan, fold = Scan(directory), Fold()
+    try:
+        for digest, entry in scan:
+            try:
+                fold.feed(digest, entry)
+            except Illegal as error:
+                place = f"{scan.tip.segment:06d}.jsonl" if scan.tip is not None else ""
+                return LedgerBroken(entry.sequence, f"it cannot follow the records before it: {error}", place)
+    except Unsound as error:
+        return error.found
+    if scan.tip is None or fold.genesis is None:
+        return LedgerAbsent(torn=scan.torn)
+    return LedgerWhole(fold=fold, tip=scan.tip, torn=scan.torn, genesis=fold.genesis)
+
+
+def _segments(directory: Path) -> list[int]:
+    """Numbers of the segments that are there, in order. A directory that is positively not there has none."""
+    try:
+        names = [item.name for item in segments_directory(directory).iterdir()]
+    except FileNotFoundError:
+        return []
+    return sorted(number for name in names if (number := segment_number(name)) is not None)
+
+
+def _rest(file: BinaryIO, otherwise: Unsound) -> int:
+    """Bytes up to the end of the file, if they hold no newline: what stands before them is no finished line then."""
+    count = 0
+    while chunk := file.read(_CHUNK):
+        if b"\n" in chunk:
+            raise otherwise
+        count += len(chunk)
+    return count
+
+
+def _words(error: OSError) -> str:
+    name = errno.errorcode.get(error.errno, "") if error.errno is not None else ""
+    return f"{error.strerror or error} ({name}): {error.filename}" if name else str(error)
