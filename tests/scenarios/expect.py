@@ -14,7 +14,7 @@ def play(stage: Stage, step: Step, where: str) -> None:
     if step.clock is not None:
         stage.clock = step.clock
     if step.run is not None:
-        heard(stage.command(step), step, where)
+        heard(stage, stage.command(step), step, where)
     else:
         act(stage, step)
     if step.writes_nothing:
@@ -29,7 +29,7 @@ def act(stage: Stage, step: Step) -> None:
     for path, content in (step.write or {}).items():
         stage.write(path, content)
     for path, (old, new) in (step.edit or {}).items():
-        stage.edit(path, old, new)
+        stage.edit(stage.filled(path), old, new)
     for path in step.delete or ():
         stage.remove(path)
     for origin, to in (step.move or {}).items():
@@ -42,7 +42,7 @@ def act(stage: Stage, step: Step) -> None:
         (stage.root / path).write_bytes(content[:-count])
 
 
-def heard(said: Said, step: Step, where: str) -> None:
+def heard(stage: Stage, said: Said, step: Step, where: str) -> None:
     """What the command answered."""
     __tracebackhide__ = True
     where = f"{where}\n--- exit {said.exit}\n{brief(said)}\n{said.err}"
@@ -69,7 +69,7 @@ def heard(said: Said, step: Step, where: str) -> None:
         assert said.envelope.get("status") == step.outcome, where
     text = squeezed(said.out + "\n" + said.err)
     for part in step.says:
-        assert squeezed(part) in text, f"{where}\ndoes not say {part!r}"
+        assert squeezed(stage.filled(part)) in text, f"{where}\ndoes not say {part!r}"
     for part in step.says_not:
         assert squeezed(part) not in text, f"{where}\nsays {part!r}"
 

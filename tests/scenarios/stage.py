@@ -17,9 +17,10 @@ from typing import Any
 
 import duckdb
 import msgspec
+from tests.scenarios.scenario import DEFAULT_CONFIG, Cell, Scenario, Step
+
 from interlock.engine import faults
 from interlock.engine.cli import main
-from tests.scenarios.scenario import DEFAULT_CONFIG, Cell, Scenario, Step
 
 TAKES_AS_OF = frozenset({"plan", "run"})
 
@@ -87,6 +88,10 @@ class Stage:
         files.setdefault("interlock.toml", DEFAULT_CONFIG)
         for path, content in files.items():
             self.write(path, content)
+
+    def filled(self, text: str) -> str:
+        """A text with the ids of kept plans in it. Braces that name no plan stay."""
+        return re.sub(r"\{(\w+)\}", lambda name: self.plans.get(name[1], name[0]), text)
 
     # --- files --------------------------------------------------------------------------------------------------------
 
@@ -165,7 +170,7 @@ class Stage:
 
     def command(self, step: Step) -> Said:
         """Give the command of a step, in this process unless it is to be killed."""
-        words = shlex.split(re.sub(r"\{(\w+)\}", lambda name: self.plans[name[1]], step.run or ""))
+        words = shlex.split(self.filled(step.run or ""))
         if words[0] in TAKES_AS_OF and "--as-of" not in words:
             words += ["--as-of", step.clock or self.clock]
         if not step.text:

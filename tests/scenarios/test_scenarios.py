@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.scenarios import expect, scenario
 from tests.scenarios.stage import Stage
 
