@@ -161,6 +161,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "K741": "ledger cannot be written",
     "K742": "outcome is unknown",
     "K743": "act is not allowed on a protected target",
+    "K744": "record names a guard that this version does not know",
     # a bug of ours
     "X901": "a bug of ours",
 }
