@@ -28,6 +28,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "S119": "a source matches no file",
     "S120": "directory is not empty",
     "S121": "a variable that nothing reads",
+    "S122": "the command line is not understood",
     # SQL, types and lineage
     "L200": "SQL does not parse",
     "L201": "the binder refuses (column, type, function)",

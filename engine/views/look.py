@@ -99,8 +99,7 @@ def pad(text: str, width: int, *, right: bool = False) -> str:
 def table(rows: Sequence[Sequence[str]], *, indent: str = "  ", gap: str = "  ", right: frozenset[int] = frozenset()) -> list[str]:
     """Rows in aligned columns; a column that is empty in every row takes no room; blanks at the end are cut.
 
-    Args:
-        right: indexes of the columns that are aligned to the right (numbers).
+    `right` holds the indexes of the columns that are aligned to the right (numbers).
     """
     if not rows:
         return []

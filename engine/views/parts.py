@@ -27,9 +27,7 @@ def headed(result: Result, look: Look) -> list[str]:
     return [look.ink(line, "bold")] if line else []
 
 
-def refusal(  # noqa: PLR0913 - the fields of a refusal
-    look: Look, *, code: str, summary: str, because: str, remedy: str, detail: str = "", indent: str = "  "
-) -> list[str]:
+def refusal(look: Look, *, code: str, summary: str, because: str, remedy: str, detail: str = "", indent: str = "  ") -> list[str]:
     """A refusal within a result: like a finding, with its detail (position and excerpt) in between."""
     label = look.ink(f"refused[{code}]" if code else "refused", "red", "bold")
     lines = [f"{indent}{label}: {one_line(summary)}"]

@@ -40,7 +40,7 @@ AnyResult: TypeAlias = (
 )
 
 
-def text_of(result: AnyResult, look: Look) -> list[str]:  # noqa: PLR0911 - one return a result
+def text_of(result: AnyResult, look: Look) -> list[str]:
     """The lines for a person."""
     match result:
         case InitResult():

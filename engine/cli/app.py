@@ -1,0 +1,424 @@
+"""The commands: each parses, calls one use case, and shows its answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import msgspec
+import typer
+
+from interlock.engine.cli import options as o
+from interlock.engine.cli.arguments import on_change as on_change_pairs
+from interlock.engine.cli.arguments import terms
+
+if TYPE_CHECKING:
+    from interlock.engine.cli.invocation import Invocation
+    from interlock.engine.results import ActResult
+
+app = typer.Typer(
+    name="interlock",
+    help="SQL models, run as state machines: what was planned is what runs, and nothing is written on a guess.",
+    epilog="Start with `interlock init DIR --sample shop`. `interlock explain CODE` says what a code means and what helps.",
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    no_args_is_help=False,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+ledger = typer.Typer(help="Acts on the ledger.", pretty_exceptions_enable=False, rich_markup_mode=None)
+audit = typer.Typer(help="Questions about what was built.", pretty_exceptions_enable=False, rich_markup_mode=None)
+app.add_typer(ledger, name="ledger")
+app.add_typer(audit, name="audit")
+
+
+@app.callback()
+def interlock(
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    """SQL models, run as state machines: what was planned is what runs, and nothing is written on a guess."""
+    if version:
+        from interlock.engine.version import VERSION  # noqa: PLC0415 - for this answer alone
+
+        typer.echo(f"interlock {VERSION}")
+        raise typer.Exit
+
+
+def _call(ctx: typer.Context) -> Invocation:
+    call: Invocation = ctx.obj
+    return call
+
+
+@app.command(epilog="Example: interlock init shop --sample shop")
+def init(
+    ctx: typer.Context,
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that is empty or is to be made; e.g. shop")],
+    *,
+    sample: Annotated[str | None, typer.Option("--sample", metavar="NAME", help="Start from a sample project; e.g. --sample shop")] = None,
+    json: o.Json = False,
+) -> int:
+    """Make a new project."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    return _call(ctx).console.answer(api.init(directory, sample=sample))
+
+
+@app.command("compile", epilog="Example: interlock compile --select fct_orders")
+def compile_(
+    ctx: typer.Context,
+    *,
+    select: o.Select = None,
+    exclude: o.Exclude = None,
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    json: o.Json = False,
+) -> int:
+    """Check every model: SQL, names, types, contracts. Touches no warehouse."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=None)
+    return call.console.answer(api.compile_(context, select=terms(select), exclude=terms(exclude)))
+
+
+@app.command(epilog="Example: interlock plan --select +fct_orders")
+def plan(
+    ctx: typer.Context,
+    *,
+    select: o.Select = None,
+    exclude: o.Exclude = None,
+    full_refresh: o.FullRefresh = None,
+    allow_shrink: o.AllowShrink = None,
+    on_change: o.OnChange = None,
+    force: o.Force = None,
+    drop_orphans: o.DropOrphans = False,
+    as_of: o.AsOf = None,
+    low: o.Low = None,
+    high: o.High = None,
+    verify_content: o.VerifyContent = False,
+    no_save: Annotated[bool, typer.Option("--no-save", help="Show the plan and write nothing at all.")] = False,
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Say what a run would do, exactly, and save it to be applied."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    wishes = _on_change(on_change)
+    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    result = api.plan(
+        context,
+        select=terms(select),
+        exclude=terms(exclude),
+        full_refresh=tuple(full_refresh or ()),
+        allow_shrink=tuple(allow_shrink or ()),
+        on_change=wishes,
+        force=tuple(force or ()),
+        drop_orphans=drop_orphans,
+        as_of=as_of,
+        low=low,
+        high=high,
+        verify_content=verify_content,
+        save=not no_save,
+    )
+    return call.console.answer(result)
+
+
+@app.command(epilog="Example: interlock apply 3f9c2a… (the id that `interlock plan` printed)")
+def apply(
+    ctx: typer.Context,
+    plan_id: Annotated[str | None, typer.Argument(metavar="PLAN", help="The id that `interlock plan` printed.", show_default=False)] = None,
+    *,
+    threads: o.Threads = None,
+    fail_fast: o.FailFast = False,
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Carry out a saved plan, exactly. A plan is applied once."""
+    if plan_id is None:
+        raise typer.BadParameter(
+            "apply needs the id of a plan: `interlock plan` makes one and prints it; `interlock run` plans and applies in one step",
+            ctx=ctx,
+        )
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    with call.console.progress() as progress:
+        result = api.apply(context, plan_id, threads=threads, fail_fast=fail_fast, progress=progress)
+    return call.console.answer(result)
+
+
+@app.command(epilog="Example: interlock run --select state:modified+ --target dev")
+def run(
+    ctx: typer.Context,
+    *,
+    select: o.Select = None,
+    exclude: o.Exclude = None,
+    full_refresh: o.FullRefresh = None,
+    allow_shrink: o.AllowShrink = None,
+    on_change: o.OnChange = None,
+    force: o.Force = None,
+    drop_orphans: o.DropOrphans = False,
+    as_of: o.AsOf = None,
+    low: o.Low = None,
+    high: o.High = None,
+    verify_content: o.VerifyContent = False,
+    threads: o.Threads = None,
+    fail_fast: o.FailFast = False,
+    unreviewed: o.Unreviewed = False,
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Plan and apply in one step. Settles first what an earlier run left open."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    wishes = _on_change(on_change)
+    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    with call.console.progress() as progress:
+        result = api.run(
+            context,
+            select=terms(select),
+            exclude=terms(exclude),
+            full_refresh=tuple(full_refresh or ()),
+            allow_shrink=tuple(allow_shrink or ()),
+            on_change=wishes,
+            force=tuple(force or ()),
+            drop_orphans=drop_orphans,
+            as_of=as_of,
+            low=low,
+            high=high,
+            verify_content=verify_content,
+            threads=threads,
+            fail_fast=fail_fast,
+            unreviewed=unreviewed,
+            progress=progress,
+        )
+    return call.console.answer(result)
+
+
+@app.command(epilog="Example: interlock check --select fct_orders")
+def check(
+    ctx: typer.Context,
+    *,
+    select: o.Select = None,
+    exclude: o.Exclude = None,
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Put the checks to the rows that are there. Builds nothing."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    return call.console.answer(api.check(context, select=terms(select), exclude=terms(exclude)))
+
+
+@app.command(epilog="Example: interlock status --target dev")
+def status(
+    ctx: typer.Context,
+    *,
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    json: o.Json = False,
+) -> int:
+    """Show what was built and how the last run ended. Needs no warehouse, and works while a run goes on."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=None)
+    return call.console.answer(api.status(context))
+
+
+@app.command(epilog="Example: interlock show fct_orders --limit 10")
+def show(
+    ctx: typer.Context,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model of the project; e.g. fct_orders")],
+    *,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Its first rows instead; e.g. --limit 10")] = None,
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Print a model's SQL, exactly as it runs. With --limit, rows of its relation."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    return call.console.answer(api.show(context, model, limit=limit))
+
+
+@app.command(epilog="Example: interlock ls --select tag:finance")
+def ls(
+    ctx: typer.Context,
+    *,
+    select: o.Select = None,
+    exclude: o.Exclude = None,
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    json: o.Json = False,
+) -> int:
+    """List models and seeds, and what they read."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=None)
+    return call.console.answer(api.ls(context, select=terms(select), exclude=terms(exclude)))
+
+
+@app.command(epilog="Example: interlock diff 3f9c2a…")
+def diff(
+    ctx: typer.Context,
+    plan_id: Annotated[str, typer.Argument(metavar="PLAN", help="The id that `interlock plan` printed.")],
+    *,
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Compare a saved plan with how things are now. Looks at the working tree and the warehouse, and changes neither."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    return call.console.answer(api.diff(context, plan_id))
+
+
+@app.command(epilog="Example: interlock adopt dim_customers --target dev")
+def adopt(
+    ctx: typer.Context,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="The model whose relation it shall be; e.g. dim_customers")],
+    *,
+    yes: o.Yes = False,
+    reason: o.Reason = "",
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Take a relation over as a model's own. For one that somebody else made or changed; shows what it does, and asks first."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    return _acted(call, api.adopt(context, model, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
+
+
+@app.command(epilog="Example: interlock reset --target dev")
+def reset(
+    ctx: typer.Context,
+    *,
+    yes: o.Yes = False,
+    reason: o.Reason = "",
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Start over in a target. Drops what the project made there and archives its ledger; needs --target, shows what it does, and asks first."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    return _acted(call, api.reset(context, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
+
+
+@ledger.command("accept-warehouse", epilog='Example: interlock ledger accept-warehouse --target dev --reason "restored a backup"')
+def accept_warehouse(
+    ctx: typer.Context,
+    *,
+    yes: o.Yes = False,
+    reason: o.Reason = "",
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Go on from what the warehouse says. For when the ledger is lost or says otherwise; shows what it found, and asks first."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    return _acted(call, api.accept_warehouse(context, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
+
+
+@audit.command(epilog="Example: interlock audit compare fct_events")
+def compare(
+    ctx: typer.Context,
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="An incremental model; e.g. fct_events")],
+    *,
+    project: o.Project = None,
+    target: o.Target = None,
+    variables: o.Variables = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Compare a table with a full build of its model. Builds it aside, and compares row for row."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    return call.console.answer(api.compare(context, model))
+
+
+@app.command(epilog="Example: interlock explain P412")
+def explain(
+    ctx: typer.Context,
+    code: Annotated[str, typer.Argument(metavar="CODE", help="A code, as it stands in brackets behind `error`; e.g. P412")],
+    *,
+    json: o.Json = False,
+) -> int:
+    """Say what a code means, with an example and the remedy."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    return _call(ctx).console.answer(api.explain(code))
+
+
+def _on_change(values: list[str] | None) -> dict[str, str]:
+    try:
+        return on_change_pairs(values)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
+
+def _acted(call: Invocation, result: ActResult) -> int:
+    """Show an act's answer; what was shown when it was asked is not said twice."""
+    said_already = call.console.asked and not call.console.json
+    return call.console.answer(msgspec.structs.replace(result, shown=()) if said_already else result)

@@ -1,0 +1,85 @@
+"""Arguments before and after typer reads them: lists of values behind one option, `NAME=VALUE` pairs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+LISTS: Final = frozenset({"--select", "-s", "--exclude"})
+WITHOUT_POSITIONALS: Final = frozenset({"plan", "run", "compile", "check", "ls"})
+"""Commands behind whose lists every further word can only be another value."""
+ON_CHANGE: Final = ("refuse", "rebuild", "continue")
+GROUPS: Final = frozenset({"ledger", "audit"})
+
+
+def spread(arguments: Sequence[str]) -> list[str]:
+    """`--select a b` as `--select a --select b`, as dbt users write it."""
+    if not arguments or arguments[0] not in WITHOUT_POSITIONALS:
+        return list(arguments)
+    spread_out: list[str] = []
+    current: str | None = None
+    taken = 0
+    for position, word in enumerate(arguments):
+        if word == "--":
+            return [*spread_out, *arguments[position:]]
+        if word in LISTS:
+            current, taken = word, 0
+            spread_out.append(word)
+        elif word.startswith("-"):
+            current = None
+            spread_out.append(word)
+        elif current is not None:
+            spread_out += [current, word] if taken else [word]
+            taken += 1
+        else:
+            spread_out.append(word)
+    return spread_out
+
+
+def command_of(arguments: Sequence[str]) -> str:
+    """The command's name as it is written, for an answer about arguments that could not be read; empty where there is none."""
+    words = [word for word in arguments[:2] if not word.startswith("-")]
+    if not words:
+        return ""
+    return " ".join(words) if words[0] in GROUPS else words[0]
+
+
+def wants_json(arguments: Sequence[str]) -> bool:
+    """Whether `--json` was asked for, even if the rest of the line cannot be read."""
+    before = arguments[: arguments.index("--")] if "--" in arguments else arguments
+    return "--json" in before
+
+
+def terms(values: Iterable[str] | None) -> tuple[str, ...]:
+    """Selector terms: each value may hold several, with blanks between."""
+    return tuple(term for value in values or () for term in value.split())
+
+
+def pairs(values: Iterable[str] | None, *, option: str) -> dict[str, str]:
+    """`NAME=VALUE` values as a mapping.
+
+    Raises:
+        ValueError: one has no `=` or no name, or a name is given twice.
+    """
+    found: dict[str, str] = {}
+    for value in values or ():
+        name, equals, rest = value.partition("=")
+        if not equals or not name.strip():
+            raise ValueError(f"{option} takes NAME=VALUE, once for each, and not `{value}`")
+        if name.strip() in found:
+            raise ValueError(f"{option} names `{name.strip()}` twice")
+        found[name.strip()] = rest
+    return found
+
+
+def on_change(values: Iterable[str] | None) -> dict[str, str]:
+    """`MODEL=refuse|rebuild|continue` values as a mapping.
+
+    Raises:
+        ValueError: one is something else.
+    """
+    found = pairs(values, option="--on-change")
+    for model, wish in found.items():
+        if wish not in ON_CHANGE:
+            raise ValueError(f"--on-change {model}= takes {', '.join(ON_CHANGE[:-1])} or {ON_CHANGE[-1]}, and not `{wish}`")
+    return found

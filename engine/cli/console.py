@@ -1,0 +1,140 @@
+"""The edge to people and programs: streams, colour, JSON, redaction, questions. What is printed goes through here."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
+from typing import TextIO
+
+from interlock.engine.diagnostics import Diagnostic, in_order
+from interlock.engine.outcome import Status
+from interlock.engine.results import Progress, Silent
+from interlock.engine.version import VERSION
+from interlock.engine.views.diagnostics import diagnostics
+from interlock.engine.views.look import is_terminal, look_of, printable
+from interlock.engine.views.progress import Lines, Live
+from interlock.engine.views.redaction import Redactor, nothing_secret, redacted
+from interlock.engine.views.text import AnyResult
+
+
+class Console:
+    """One command's way out. Results go to stdout, findings, progress and questions to stderr."""
+
+    def __init__(self, *, json: bool, environment: Mapping[str, str]) -> None:
+        self.json = json
+        self.command = ""
+        self.asked = False
+        """Whether a person was shown what an act does."""
+        self.redact: Redactor = nothing_secret
+        self._environment = environment
+        self._out = _prepared(sys.stdout)
+        self._err = _prepared(sys.stderr)
+        self._unwritten: OSError | None = None
+
+    def answer(self, result: AnyResult) -> int:
+        """Show a result and its findings; answers with its exit code."""
+        shown = redacted(result, self.redact)
+        if self.json:
+            from interlock.engine.views.envelope import envelope_of, json_line  # noqa: PLC0415 - only for programs
+
+            self._print(json_line(envelope_of(shown, version=VERSION, command=self.command)) + "\n")
+        else:
+            from interlock.engine.views.text import text_of  # noqa: PLC0415 - only for people
+
+            self._print("".join(line + "\n" for line in text_of(shown, look_of(self._out, self._environment))))
+            self.findings(shown.findings)
+        return self._finished(result.exit_code)
+
+    def refused(self, findings: Iterable[Diagnostic], *, status: Status, exit_code: int) -> int:
+        """Show why a command came to no result; answers with the exit code."""
+        shown = redacted(in_order(findings), self.redact)
+        if self.json:
+            from interlock.engine.views.envelope import FORMAT, Envelope, json_line  # noqa: PLC0415 - only for programs
+
+            envelope = Envelope(
+                interlock=VERSION, format=FORMAT, command=self.command, status=status, exit=exit_code, result=None, findings=shown
+            )
+            self._print(json_line(envelope) + "\n")
+        else:
+            self.findings(shown)
+        return self._finished(exit_code)
+
+    def findings(self, findings: Iterable[Diagnostic]) -> None:
+        """Findings for a person."""
+        lines = diagnostics(findings, look_of(self._err, self._environment))
+        self.tell("".join(line + "\n" for line in lines))
+
+    def tell(self, text: str) -> None:
+        """Text to stderr. Where nobody reads it any more, nobody misses it."""
+        with contextlib.suppress(OSError, ValueError):
+            self._err.write(self.redact(text))
+            self._err.flush()
+
+    def progress(self) -> AbstractContextManager[Progress]:
+        """Who is told of progress: a live display, plain lines, or nobody where the answer is for a program."""
+        if self.json:
+            return contextlib.nullcontext(Silent())
+        kind = Live if is_terminal(self._err) else Lines
+        return kind(self._err, look_of(self._err, self._environment), seconds=time.monotonic, redact=self.redact)
+
+    def confirmed(self, lines: tuple[str, ...], *, yes: bool) -> bool:
+        """Show what an act does, and ask. Without a terminal, only `--yes` is a yes."""
+        if yes:
+            return True
+        self.asked = True
+        self.tell("".join(printable(line) + "\n" for line in lines))
+        if not _asks(sys.stdin):
+            self.tell("nobody is there to be asked: `--yes` does it\n")
+            return False
+        self.tell("do it? [y/N] ")
+        try:
+            said = sys.stdin.readline()
+        except (OSError, ValueError):
+            return False
+        return said.strip().lower() in {"y", "yes"}
+
+    def _print(self, text: str) -> None:
+        try:
+            self._out.write(self.redact(text) if not self.json else text)
+            self._out.flush()
+        except BrokenPipeError:
+            _hush(self._out)
+        except OSError as error:
+            _hush(self._out)
+            self._unwritten = error
+
+    def _finished(self, exit_code: int) -> int:
+        if self._unwritten is None:
+            return exit_code
+        self.tell(f"error: the answer could not be written to standard output: {self._unwritten.strerror}\n")
+        return exit_code or 1
+
+
+def _prepared(stream: TextIO | None) -> TextIO:
+    """The stream (a closed one swallows all), made to take any text: UTF-8, and escapes for what no encoding has (file names that are no text)."""
+    if stream is None:
+        return io.StringIO()
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(encoding="utf-8", errors="backslashreplace")
+    return stream
+
+
+def _hush(stream: TextIO) -> None:
+    """Point a broken stream at nothing, so that the interpreter's last flush is quiet too."""
+    with contextlib.suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+
+
+def _asks(stream: TextIO | None) -> bool:
+    try:
+        return stream is not None and stream.isatty()
+    except ValueError:
+        return False

@@ -1,0 +1,28 @@
+"""The door: from arguments to an exit code. Nothing is imported before it is known that it is needed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from interlock.engine.version import VERSION
+
+if TYPE_CHECKING:
+    from interlock.engine.clock import Clock
+
+
+def main(argv: Sequence[str] | None = None, *, clock: Clock | None = None) -> int:
+    """Run one command in this process and answer with its exit code. May be called any number of times.
+
+    Args:
+        argv: what follows the program's name; that of this process where it is not given.
+        clock: for tests; the machine's where it is not given.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments == ["--version"]:
+        sys.stdout.write(f"interlock {VERSION}\n")
+        return 0
+    from interlock.engine.cli.invocation import invoke  # noqa: PLC0415 - after the quick answer
+
+    return invoke(arguments, clock)

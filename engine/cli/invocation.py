@@ -1,0 +1,93 @@
+"""One invocation: reads the arguments, runs the command, and turns every way out into an answer and an exit code."""
+
+from __future__ import annotations
+
+import os
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from interlock.engine.cli.app import app
+from interlock.engine.cli.arguments import command_of, pairs, spread, wants_json
+from interlock.engine.cli.console import Console
+from interlock.engine.clock import Clock, system_clock
+from interlock.engine.diagnostics import Diagnostic, Refused
+from interlock.engine.outcome import BUG, INTERRUPTED, REFUSED, USAGE, exit_of_findings, status_of_exit
+
+if TYPE_CHECKING:
+    from interlock.engine.api import Context
+
+PROGRAM: Final = "interlock"
+_USAGE: Final[type[Any]] = typer.BadParameter.__bases__[0]
+"""typer's usage error, which it does not export by itself."""
+
+
+def invoke(arguments: Sequence[str], clock: Clock | None = None) -> int:
+    """Run a command; answers with its exit code, and raises nothing."""
+    console = Console(json=wants_json(arguments), environment=os.environ)
+    console.command = command_of(arguments)
+    try:
+        command = typer.main.get_command(app)
+        words = spread(arguments) if arguments else ["--help"]
+        answered = command.main(args=words, prog_name=PROGRAM, standalone_mode=False, obj=Invocation(console, clock))
+    except Refused as refusal:
+        return _refused(console, refusal)
+    except (typer.Abort, KeyboardInterrupt):
+        finding = Diagnostic(code="G562", summary="interrupted", remedy="run it again; what was open is settled first")
+        return console.refused([finding], status="interrupted", exit_code=INTERRUPTED)
+    except SystemExit as leaving:  # shell completion leaves this way
+        return leaving.code if isinstance(leaving.code, int) else 0
+    except _USAGE as error:
+        return console.refused([_usage_finding(error)], status="usage", exit_code=USAGE)
+    except Exception as error:  # noqa: BLE001 - the last door: it is reported as a bug, with its traceback
+        return _bug(console, error)
+    return answered if isinstance(answered, int) else 0
+
+
+def _refused(console: Console, refusal: Refused) -> int:
+    exit_code = refusal.exit_code or exit_of_findings(refusal.findings) or REFUSED
+    return console.refused(refusal.findings, status=status_of_exit(exit_code), exit_code=exit_code)
+
+
+def _usage_finding(error: Any) -> Diagnostic:
+    context = getattr(error, "ctx", None)
+    path = context.command_path if context is not None else PROGRAM
+    return Diagnostic(code="S122", summary=error.format_message().rstrip("."), remedy=f"`{path} --help` shows what it takes")
+
+
+def _bug(console: Console, error: Exception) -> int:
+    console.tell("".join(traceback.format_exception(error)) + "\n")
+    finding = Diagnostic(
+        code="X901",
+        summary=f"a bug of Interlock: {type(error).__name__}",
+        because=str(error),
+        remedy="please report it with the text above; if a run is open, the next `interlock run` or `interlock apply` closes it",
+    )
+    return console.refused([finding], status="failed", exit_code=BUG)
+
+
+class Invocation:
+    """What a command has to hand: the way out, the clock, and the project once it is opened."""
+
+    def __init__(self, console: Console, clock: Clock | None) -> None:
+        self.console = console
+        self._clock = clock or system_clock
+
+    def open(self, *, project: Path | None, target: str | None, variables: Sequence[str] | None, wait: float | None) -> Context:
+        """Open the project's context; from here on its secrets are taken out of everything that is shown.
+
+        Raises:
+            Refused: there is no project, or it cannot be read.
+        """
+        from interlock.engine import api  # noqa: PLC0415 - after usage is known to be right
+
+        try:
+            named = pairs(variables, option="--vars")
+        except ValueError as error:
+            raise typer.BadParameter(str(error)) from error
+        context = api.open_context(project, target=target, variables=named, clock=self._clock, wait_seconds=wait)
+        self.console.redact = context.redact
+        return context
