@@ -21,6 +21,7 @@ from tests.scenarios.scenario import DEFAULT_CONFIG, Cell, Scenario, Step
 
 from interlock.engine import faults
 from interlock.engine.cli import main
+from interlock.engine.clock import moment
 
 TAKES_AS_OF = frozenset({"plan", "run"})
 
@@ -171,8 +172,6 @@ class Stage:
     def command(self, step: Step) -> Said:
         """Give the command of a step, in this process unless it is to be killed."""
         words = shlex.split(self.filled(step.run or ""))
-        if words[0] in TAKES_AS_OF and "--as-of" not in words:
-            words += ["--as-of", step.clock or self.clock]
         if not step.text:
             words.append("--json")
         with self.others(step):
@@ -183,7 +182,7 @@ class Stage:
 
     def given(self, words: list[str], step: Step) -> Said:
         out, err = io.StringIO(), io.StringIO()
-        armed = faults.armed(step.fault) if step.fault else contextlib.nullcontext()
+        armed = arming(step.fault) if step.fault else contextlib.nullcontext()
         with (
             contextlib.chdir(self.root / step.directory),
             environment(step.env),
@@ -191,10 +190,12 @@ class Stage:
             contextlib.redirect_stderr(err),
             armed,
         ):
-            code = main(words)
+            code = main(words, clock=lambda: moment(self.clock))
         return said(code, out.getvalue(), err.getvalue())
 
     def killed(self, words: list[str], step: Step) -> Said:
+        if words[0] in TAKES_AS_OF and "--as-of" not in words:
+            words = [*words, "--as-of", self.clock]
         env = {**os.environ, **step.env, "INTERLOCK_FAULT": step.fault or "", "PYTHONPATH": os.pathsep.join(sys.path)}
         done = subprocess.run(
             [sys.executable, "-m", "interlock.engine", *words],
@@ -241,6 +242,12 @@ def plan_id(answer: Said) -> str:
     found = answer.result.get("plan")
     assert isinstance(found, str), f"no plan in {answer.out}"
     return found
+
+
+def arming(fault: str) -> contextlib.AbstractContextManager[list[str]]:
+    """A fault of a step, armed in this process."""
+    name, nth, how = faults.parse(fault)
+    return faults.armed(name, nth=nth, how=how)
 
 
 @contextlib.contextmanager
