@@ -139,7 +139,7 @@ class Requirement(Protocol):
     guards: tuple[Guard[Any], ...]
     judge: Callable[[object], tuple[Verdict, ...]]
 
-    def __call__(self, machine: Any, case: object, dossier: Dossier) -> bool:  # noqa: ANN401 - a machine, which imports this
+    def __call__(self, machine: Any, case: object, dossier: Dossier) -> bool:
         """Ask every guard, keep every verdict, and hold only if all hold."""
         ...
 

@@ -64,6 +64,8 @@ class Machine(StateChart[Any]):
     """The machine's name in ledgers; permanent."""
     evidence_types: ClassVar[dict[str, type[Record]]] = {}
     """Each event and the one kind of evidence that it takes."""
+    meaning: ClassVar[dict[str, str]] = {}
+    """What is true in the world in each state, for people."""
 
     def __init__(self, subject: str, write: Writer, *, state: str | None = None) -> None:
         """Begin at the initial state, or restore.

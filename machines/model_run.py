@@ -72,7 +72,16 @@ class ModelRun(Machine):
         "refuse": RefuseEvidence,
     }
 
-    def __init__(  # noqa: PLR0913 - what a restored attempt has to be told
+    meaning: ClassVar[dict[str, str]] = {
+        "planned": "nothing has happened (no record: it stands in the run's scope)",
+        "verified": "it may ask for the target",
+        "bootstrapping": "a write may exist",
+        "committed": "a write exists and was seen",
+        "checkpointed": "ledger and warehouse agree",
+        "refused": "it stopped, for a reason on record; the record says what was written: nothing, or which receipt",
+    }
+
+    def __init__(
         self,
         subject: str,
         write: Writer,

@@ -33,3 +33,10 @@ class Plan(Machine):
         "seal": SealEvidence,
         "refuse": RefuseEvidence,
     }
+
+    meaning: ClassVar[dict[str, str]] = {
+        "drafted": "it was asked for",
+        "compiled": "the project has no error that concerns it",
+        "sealed": "its bytes are fixed, and their digest is its id",
+        "refused": "there is no plan, for reasons that were shown",
+    }

@@ -59,6 +59,14 @@ class Run(Machine):
         "refuse": RefuseEvidence,
     }
 
+    meaning: ClassVar[dict[str, str]] = {
+        "opened": "nothing has happened (no record)",
+        "authorized": "its scope is fixed; it may make control tables, schemas and head rows",
+        "running": "its plan is spent; its models may start, and a write may exist",
+        "closed": "every planned model has ended, and the warehouse has a row that says so",
+        "refused": "it stopped, for a reason on record",
+    }
+
     def __init__(self, subject: str, write: Writer, *, state: str | None = None, authorized: AuthorizeEvidence | None = None) -> None:
         """Begin at `opened`, or restore with what the ledger says.
 

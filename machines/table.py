@@ -31,6 +31,7 @@ class Table(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     states: tuple[str, ...]
     initial: str
     final: tuple[str, ...]
+    meaning: dict[str, str]
     rows: tuple[Row, ...]
 
     def row(self, state: str, event: str) -> Row | None:
@@ -71,6 +72,7 @@ def compile_table(machine: type[Machine]) -> Table:
         states=tuple(state.id for state in states),
         initial=next(state.id for state in states if state.initial),
         final=tuple(state.id for state in states if state.final),
+        meaning=dict(machine.meaning),
         rows=tuple(_row(machine, state, event) for state in states for event in machine.evidence_types if _leaves(state, event)),
     )
 
