@@ -101,6 +101,7 @@ class Check(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     question: Question
     severity: Severity = "error"
     after: Literal["rows", "publication"] = "rows"
+    description: str = ""
     origin: str = ""
     """File and key path, for messages."""
 
@@ -237,6 +238,8 @@ class Project(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     macros: tuple[MacroFile, ...]
     digests: dict[str, str]
     """Digest of the bytes of every file that was read, by path relative to the project."""
+    environment: tuple[str, ...] = ()
+    """Names of the environment variables that interlock.toml reads; their values never reach output."""
     findings: tuple[Diagnostic, ...]
 
 

@@ -1,0 +1,141 @@
+"""A project file as read: its bytes, its text, its tree, and the findings that it gave."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from interlock.engine.diagnostics import Diagnostic, Position, refused
+from interlock.engine.project.positions import KeyPath, key_path, locate
+
+_BOM = "\ufeff"
+_PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+
+
+def read_bytes(root: Path, path: str) -> bytes:
+    """The bytes of a project file.
+
+    Raises:
+        Refused: S101, it cannot be read.
+    """
+    try:
+        with open(root / path, "rb") as file:  # noqa: PTH123 - ten thousand files: no Path for each
+            return file.read()
+    except OSError as error:
+        because = error.strerror or type(error).__name__
+        raise refused(
+            "S101", f"`{path}` cannot be read", because=because, remedy="see to its permissions", at=Position(path=path)
+        ) from error
+
+
+def decode_text(path: str, data: bytes) -> str:
+    """A file's text: UTF-8 whatever the locale, without a byte order mark; line ends stay as they are.
+
+    Raises:
+        Refused: S101, it is not UTF-8; says at which byte.
+    """
+    try:
+        return data.decode("utf-8").removeprefix(_BOM)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise refused(
+            "S101",
+            f"`{path}` is not UTF-8",
+            because=f"byte {error.start} is 0x{data[error.start]:02x}: {error.reason}",
+            remedy="save the file as UTF-8",
+            at=Position(path=path, line=line),
+        ) from error
+
+
+def position(path: str, text: str, offset: int, *, length: int = 0, key: str = "") -> Position:
+    """The place of a character in a text."""
+    start = text.rfind("\n", 0, offset) + 1
+    end = text.find("\n", offset)
+    excerpt = text[start : len(text) if end < 0 else end].rstrip("\r")
+    line = text.count("\n", 0, offset) + 1
+    return Position(path=path, line=line, column=offset - start + 1, length=length, excerpt=excerpt, key=key)
+
+
+class Document:
+    """A TOML file of the project. Findings are collected in `findings` as it is decoded."""
+
+    def __init__(self, path: str, text: str, tree: dict[str, Any]) -> None:
+        self.path = path
+        self.text = text
+        self.tree = tree
+        self.findings: list[Diagnostic] = []
+        self._places: dict[KeyPath, tuple[int, int]] | None = None
+
+    @classmethod
+    def parse(cls, path: str, text: str) -> Document:
+        """Read a TOML text. Numbers with a point become decimals, so that none is rounded.
+
+        Raises:
+            Refused: S102, it is not valid TOML; with line and column.
+        """
+        try:
+            # tomllib wants `\n` or `\r\n`; a lone `\r` is its error to tell.
+            tree = tomllib.loads(text, parse_float=Decimal)
+        except tomllib.TOMLDecodeError as error:
+            message = str(error)
+            found = _PLACE.search(message)
+            line = int(found[1]) if found and found[1] else text.count("\n") + 1
+            column = int(found[2]) if found and found[2] else 1
+            lines = text.split("\n")
+            excerpt = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
+            raise refused(
+                "S102",
+                f"`{path}` is not valid TOML",
+                because=_PLACE.sub("", message),
+                remedy="a key may stand only once" if "twice" in message or "overwrite" in message else "see https://toml.io for its rules",
+                at=Position(path=path, line=line, column=column, excerpt=excerpt),
+            ) from error
+        return cls(path, text, tree)
+
+    def at(self, path: KeyPath) -> Position:
+        """The place of a key, or of the nearest key above it."""
+        if self._places is None:
+            self._places = locate(self.text)
+        shown = key_path(path)
+        above = path
+        while above:
+            if above in self._places:
+                offset, length = self._places[above]
+                return position(self.path, self.text, offset, length=length, key=shown)
+            above = above[:-1]
+        return Position(path=self.path, key=shown)
+
+    def report(self, code: str, path: KeyPath, summary: str, *, because: str = "", remedy: str = "", subject: str = "") -> None:
+        """Keep a finding about a key."""
+        self.findings.append(Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=self.at(path), subject=subject))
+
+
+def strings(tree: object, path: KeyPath = ()) -> Iterator[tuple[KeyPath, str]]:
+    """Every text value of a tree with its key path."""
+    if isinstance(tree, str):
+        yield path, tree
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from strings(value, (*path, key))
+    elif isinstance(tree, list):
+        for index, value in enumerate(tree):
+            yield from strings(value, (*path, index))
+
+
+def refuse_environment(document: Document) -> None:
+    """S104 for each `${` in a file other than `interlock.toml`: environment variables have no meaning there."""
+    if "${" not in document.text:
+        return
+    for path, text in strings(document.tree):
+        if "${" in text:
+            document.report(
+                "S104",
+                path,
+                f"`${{…}}` has no meaning in `{document.path}`",
+                because="environment variables are read in interlock.toml only",
+                remedy="use a project variable (`$name`, declared under [vars]) in SQL, or write the value itself",
+            )

@@ -1,0 +1,341 @@
+"""A directory → the project as a value. The only reader of project files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from interlock.engine.diagnostics import Diagnostic, Position, Refused, in_order, nearest, refused
+from interlock.engine.project.config import (
+    FILE,
+    check_project,
+    default_target_of,
+    environment_names,
+    expand_environment,
+    targets_of,
+    variables_of,
+)
+from interlock.engine.project.decode import decode
+from interlock.engine.project.document import Document, decode_text, read_bytes, refuse_environment
+from interlock.engine.project.files import DefaultsToml, InterlockToml, ModelToml, SeedToml, SourcesToml
+from interlock.engine.project.models import Defaults, check_relation, check_tags, model_of
+from interlock.engine.project.names import NAME_RULE, is_name, suggestion
+from interlock.engine.project.project import MacroFile, ModelFile, Project, SeedFile, Source
+from interlock.engine.project.seeds import seed_of
+from interlock.engine.project.sources import sources_of
+from interlock.engine.project.tree import walk
+from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.records import digest
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+SOURCES = "sources.toml"
+DEFAULTS = "_defaults.toml"
+
+
+def find_project(start: Path) -> Path:
+    """The nearest directory with an interlock.toml, from `start` upwards.
+
+    Raises:
+        Refused: S100, there is none.
+    """
+    start = start.absolute()
+    for directory in (start, *start.parents):
+        if os.path.lexists(directory / FILE):
+            return directory
+    raise refused(
+        "S100",
+        "there is no project here",
+        because=f"neither `{start}` nor a directory above it has an {FILE}",
+        remedy="go to the project's directory, name it with --project, or make one: interlock init DIR",
+    )
+
+
+def load(root: Path, *, environment: Mapping[str, str], variables: Mapping[str, str] | None = None) -> Project:
+    """Read a whole project. What is wrong with it is in `findings`, all of it, in order.
+
+    Raises:
+        Refused: S100, S101 or S102, `interlock.toml` itself cannot be read.
+    """
+    root = root.absolute()
+    if not os.path.lexists(root / FILE):
+        raise refused("S100", f"`{root}` is no project", because=f"it has no {FILE}", remedy="make one: interlock init DIR")
+    return _Loader(root).project(environment, variables or {})
+
+
+class _Loader:
+    """Reads the files of one project once, and collects what it finds."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.findings: list[Diagnostic] = []
+        self.documents: list[Document] = []
+        self.digests: dict[str, str] = {}
+        self.names: dict[str, tuple[str, str]] = {}
+        """Names of models, seeds and bare sources → what has it, and where."""
+
+    def project(self, environment: Mapping[str, str], given: Mapping[str, str]) -> Project:
+        document = Document.parse(FILE, self.text(FILE)[1])
+        self.documents.append(document)
+        file = decode(document, InterlockToml, document.tree)
+        names = environment_names(document.text)
+        if file is None:
+            # Without an id nothing can be said of targets; the other files are still looked at.
+            targets, default, variables, id_, name = {}, None, {}, "", ""
+        else:
+            check_project(document, file)
+            values = expand_environment(document, environment)
+            targets = targets_of(document, file, self.root, values)
+            default = default_target_of(document, file, targets)
+            variables = variables_of(document, file, given, self.findings)
+            id_, name = file.project.id, file.project.name
+        models = self.models()
+        seeds = self.seeds()
+        sources = self.sources()
+        macros = self.macros()
+        self.between(models, seeds, sources)
+        findings = [*self.findings, *(finding for each in self.documents for finding in each.findings)]
+        if not models and not seeds and not findings:
+            findings.append(
+                Diagnostic(
+                    code="S113",
+                    summary="the project is empty",
+                    because="there is no .sql file under models/ and no .csv file under seeds/",
+                    remedy="write models/first.sql with one SELECT",
+                    at=Position(path=FILE),
+                )
+            )
+        return Project(
+            id=id_,
+            name=name,
+            root=self.root,
+            targets=targets,
+            default_target=default,
+            variables=variables,
+            models=models,
+            seeds=seeds,
+            sources=sources,
+            macros=macros,
+            digests=dict(sorted(self.digests.items())),
+            environment=names,
+            findings=in_order(findings),
+        )
+
+    # --- reading ---
+
+    def text(self, path: str) -> tuple[bytes, str]:
+        data = read_bytes(self.root, path)
+        self.digests[path] = digest("file", data)
+        return data, decode_text(path, data)
+
+    def try_text(self, path: str) -> tuple[bytes, str] | None:
+        try:
+            return self.text(path)
+        except Refused as error:
+            self.findings.extend(error.findings)
+            return None
+
+    def toml(self, path: str, kind: type[S]) -> tuple[Document, S] | None:
+        read = self.try_text(path)
+        if read is None:
+            return None
+        try:
+            document = Document.parse(path, read[1])
+        except Refused as error:
+            self.findings.extend(error.findings)
+            return None
+        self.documents.append(document)
+        refuse_environment(document)
+        file = decode(document, kind, document.tree)
+        return None if file is None else (document, file)
+
+    def report(self, code: str, path: str, summary: str, *, because: str = "", remedy: str = "", subject: str = "") -> None:
+        at = Position(path=path)
+        self.findings.append(Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=at, subject=subject))
+
+    def name(self, kind: str, path: str) -> str | None:
+        """The name of a model or seed by its file, or nothing after a finding."""
+        stem = path.rsplit("/", 1)[1].rsplit(".", 1)[0]
+        if not is_name(stem):
+            remedy = f"call the file `{suggestion(stem)}`"
+            self.report("S108", path, f"`{stem}` is no name for a {kind}", because=NAME_RULE, remedy=remedy, subject=stem)
+            return None
+        if stem in self.names:
+            what, where = self.names[stem]
+            because = f"{what} `{where}` has that name; folders do not tell them apart"
+            self.report("S106", path, f"two things are called `{stem}`", because=because, remedy="give one another name", subject=stem)
+            return None
+        self.names[stem] = (kind, path)
+        return stem
+
+    # --- rooms of the project ---
+
+    def models(self) -> dict[str, ModelFile]:
+        files = walk(self.root, "models", self.findings)
+        queries = [path for path in files if path.lower().endswith(".sql")]
+        sidecars = {path for path in files if path.lower().endswith(".toml") and not path.endswith(f"/{DEFAULTS}")}
+        defaults = self.defaults([path for path in files if path.endswith(f"/{DEFAULTS}")])
+        found: dict[str, ModelFile] = {}
+        for path in queries:
+            sidecar_path = f"{path[:-4]}.toml"
+            has_sidecar = sidecar_path in sidecars
+            sidecars.discard(sidecar_path)
+            name = self.name("model", path)
+            read = self.try_text(path)
+            sidecar = self.toml(sidecar_path, ModelToml) if has_sidecar else None
+            if name is None or read is None or (has_sidecar and sidecar is None):
+                continue
+            above = _chain(defaults, path)
+            found[name] = model_of(name, path, read[1], sidecar=sidecar, defaults=above, findings=self.findings)
+        self.orphans(sidecars, queries, "model", ".sql")
+        return dict(sorted(found.items()))
+
+    def defaults(self, paths: list[str]) -> dict[str, Defaults]:
+        found: dict[str, Defaults] = {}
+        for path in paths:
+            read = self.toml(path, DefaultsToml)
+            if read is None:
+                continue
+            document, file = read
+            if isinstance(file.schema, str):
+                check_relation(document, "schema", file.schema)
+            if isinstance(file.tags, tuple):
+                check_tags(document, file.tags)
+            found[path.rsplit("/", 1)[0]] = read
+        return found
+
+    def seeds(self) -> dict[str, SeedFile]:
+        files = walk(self.root, "seeds", self.findings)
+        tables = [path for path in files if path.lower().endswith(".csv")]
+        sidecars = {path for path in files if path.lower().endswith(".toml")}
+        found: dict[str, SeedFile] = {}
+        for path in tables:
+            sidecar_path = f"{path[:-4]}.toml"
+            has_sidecar = sidecar_path in sidecars
+            sidecars.discard(sidecar_path)
+            name = self.name("seed", path)
+            read = self.try_text(path)
+            sidecar = self.toml(sidecar_path, SeedToml) if has_sidecar else None
+            if name is None or read is None or (has_sidecar and sidecar is None):
+                continue
+            seed = seed_of(name, path, read[0], read[1], sidecar=sidecar, findings=self.findings)
+            if seed is not None:
+                found[name] = seed
+        self.orphans(sidecars, tables, "seed", ".csv")
+        return dict(sorted(found.items()))
+
+    def orphans(self, sidecars: set[str], files: list[str], kind: str, extension: str) -> None:
+        for path in sorted(sidecars):
+            stem = path[: -len(".toml")]
+            near = nearest(stem, (file[: -len(extension)] for file in files))
+            remedy = f"did you mean `{near}.toml`?" if near else f"write `{stem}{extension}`, or take it out"
+            self.report("S112", path, f"`{path}` belongs to no {kind}", because=f"there is no `{stem}{extension}`", remedy=remedy)
+
+    def sources(self) -> dict[str, Source]:
+        if not os.path.lexists(self.root / SOURCES):
+            return {}
+        read = self.toml(SOURCES, SourcesToml)
+        if read is None:
+            return {}
+        document, file = read
+        found = sources_of(document, file)
+        for name in list(found):
+            if name.lower() in self.names:
+                what, where = self.names[name.lower()]
+                because = f"{what} `{where}` has that name"
+                remedy = f'call the source by its schema: [sources."raw.{name}"]'
+                document.report("S106", ("sources", name), f"two things are called `{name}`", because=because, remedy=remedy, subject=name)
+                del found[name]
+        return dict(sorted(found.items()))
+
+    def macros(self) -> tuple[MacroFile, ...]:
+        found: list[MacroFile] = []
+        for path in walk(self.root, "macros", self.findings):
+            if path.lower().endswith(".sql"):
+                read = self.try_text(path)
+                if read is not None:
+                    found.append(MacroFile(path=path, text=read[1]))
+        return tuple(found)
+
+    def between(self, models: Mapping[str, ModelFile], seeds: Mapping[str, SeedFile], sources: Mapping[str, Source]) -> None:
+        """Rules between files: renames and restrictions name what is there."""
+        by_path = {document.path: document for document in self.documents}
+        renamed: dict[str, str] = {}
+        files: list[tuple[str, ModelFile | SeedFile]] = [*models.items(), *seeds.items()]
+        for name, file in files:
+            old = file.renamed_from
+            if old is None or file.sidecar is None:
+                continue
+            document = by_path[file.sidecar]
+            if old != name and old in self.names:
+                because = f"{self.names[old][0]} `{self.names[old][1]}` is still there"
+                document.report(
+                    "S116",
+                    ("renamed_from",),
+                    f"`{name}` cannot be renamed from `{old}`",
+                    because=because,
+                    remedy="take one out",
+                    subject=name,
+                )
+            elif old in renamed:
+                because = f"`{renamed[old]}` is renamed from it too"
+                document.report("S106", ("renamed_from",), f"two things were `{old}`", because=because, remedy="take one out", subject=name)
+            renamed.setdefault(old, name)
+        known = {*(name.lower() for name in sources), *self.names}
+        for name, model in models.items():
+            for index, pair in enumerate(model.restrict):
+                relation = pair.rpartition(".")[0]
+                if relation and relation.lower() not in known and model.sidecar is not None:
+                    near = nearest(relation, known)
+                    remedy = f"did you mean `{near}`?" if near else "name a source, model or seed that the model reads"
+                    summary = f"nothing is called `{relation}`"
+                    by_path[model.sidecar].report(
+                        "S104", ("restrict", index), summary, because="restrict names source.column", remedy=remedy, subject=name
+                    )
+
+
+def _chain(defaults: Mapping[str, Defaults], path: str) -> list[Defaults]:
+    """The defaults of a file's folders, nearest first."""
+    if not defaults:
+        return []
+    found: list[Defaults] = []
+    folder = path
+    while "/" in folder:
+        folder = folder.rsplit("/", 1)[0]
+        if folder in defaults:
+            found.append(defaults[folder])
+    return found
+
+
+def relation_conflicts(project: Project, target: TargetConfig) -> tuple[Diagnostic, ...]:
+    """S107 where two models, seeds or a source of the same database are one relation under a target's default schema."""
+    taken: dict[tuple[str, str], tuple[str, str]] = {}
+    for source in project.sources.values():
+        if source.path is None and source.database is None:
+            place = ((source.schema or target.schema).lower(), (source.identifier or source.name).lower())
+            taken.setdefault(place, (f"source `{source.name}`", source.name))
+    findings: list[Diagnostic] = []
+    files: list[tuple[str, ModelFile | SeedFile]] = [*project.models.items(), *project.seeds.items()]
+    for name, file in sorted(files, key=lambda pair: pair[0]):
+        if isinstance(file, ModelFile) and file.materialized == "ephemeral":
+            continue
+        schema, relation = file.schema or target.schema, file.relation_name
+        place = (schema.lower(), relation.lower())
+        if place in taken:
+            findings.append(
+                Diagnostic(
+                    code="S107",
+                    summary=f"`{name}` writes a relation that is taken",
+                    because=f"{taken[place][0]} is {schema}.{relation} too, in target `{target.name}`",
+                    remedy="give one an alias or another schema",
+                    at=Position(path=file.sidecar or file.path),
+                    subject=name,
+                )
+            )
+        kind = "model" if isinstance(file, ModelFile) else "seed"
+        taken.setdefault(place, (f"{kind} `{name}`", name))
+    return in_order(findings)
