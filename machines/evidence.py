@@ -53,6 +53,15 @@ class Read(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The attempt that last changed its rows, as its head says."""
 
 
+class Fingerprint(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Additive content fingerprint: count, sum and xor of row hashes, by the engine version that made it."""
+
+    rows: int
+    sum: str
+    xor: str
+    engine: str
+
+
 class Head(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The newest receipt of a model and what it left: all `None` where there is none."""
 
@@ -61,6 +70,8 @@ class Head(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     generation: str | None = None
     rows: int | None = None
     watermark: Watermark | None = None
+    fingerprint: Fingerprint | None = None
+    """Of its content, only where the model is guarded by it."""
 
 
 class Unreadable(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="unreadable"):
@@ -211,15 +222,6 @@ class Delta(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The first offending values, for people."""
 
 
-class Fingerprint(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Additive content fingerprint: count, sum and xor of row hashes, by the engine version that made it."""
-
-    rows: int
-    sum: str
-    xor: str
-    engine: str
-
-
 class Applied(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A statement of the transaction that went through: its role, and the rows that it touched where it says so."""
 
@@ -273,6 +275,8 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     nulls: tuple[NullCount, ...]
     verdicts: tuple[CheckVerdict, ...]
     rows_before: int | None
+    fingerprint_before: Fingerprint | None = None
+    """Of all rows before anything was written, only where the model is guarded by it."""
     rows_written: int
     rows_deleted: int
     rows_held: int

@@ -61,6 +61,8 @@ class Bounds(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lookback: str | None = None
     open_ended: str = ""
     """In words, where there is no upper end."""
+    beyond: Literal["hold", "refuse"] = "hold"
+    """What happens to rows beyond the upper end."""
 
 
 class Item(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,0 +1,119 @@
+"""What planning saw of the world: every observation that a decision rests on, as one value."""
+
+from __future__ import annotations
+
+from interlock.engine.planner.recovery import ModelHead, ModelLedger, ModelTarget
+from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen
+from interlock.machines.evidence import Column, Fingerprint, Head, Missing, Observation, Present, ReceiptBody, Span, Watermark
+from interlock.machines.records import Record
+
+
+class CursorFacts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What only the warehouse can compute of an incremental model's bounds, as text of the cursor's type."""
+
+    low: str | None
+    """The watermark less `lookback`, at the start of its partition where there are partitions."""
+    until: str | None
+    range_low: str | None
+    """`--from`, as the type has it; `None` where it was not given."""
+    range_high: str | None
+    bad_range: str
+    """The end that is no value of the type; empty where both are."""
+    covered: tuple[Span, ...]
+    """Covered ranges as they will stand after an ordinary extension."""
+    covered_backfill: tuple[Span, ...]
+    ranges: tuple[Span, ...]
+    """Ranges that an ordinary extension replaces: missing ones, and the last one up to the end."""
+
+
+class Facts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that was read before deciding. All of it from one look, under one authority."""
+
+    catalog: Catalog
+    heads: dict[str, HeadRow]
+    receipts: dict[str, ReceiptBody]
+    """Body of each head's receipt, by model."""
+    expected: dict[str, Head]
+    """Heads as the ledger has them."""
+    ledger: dict[str, ModelLedger]
+    open_anchors: frozenset[str]
+    fingerprints: dict[str, str]
+    """By source; `none` for one that has no fingerprint."""
+    cursors: dict[str, CursorFacts]
+    reads_all: dict[str, tuple[str, ...]]
+    """By incremental model: relations that are read whole although the output is restricted."""
+    contents: dict[str, Fingerprint]
+    """By model, where contents were verified."""
+    counts: dict[str, int]
+    """Rows that are there now, of tables whose promise alone moved."""
+    dependents: dict[tuple[str, str], tuple[tuple[str, str], ...]]
+    """By relation (schema, name folded): views that read it and that no model of the project makes."""
+    observations: tuple[Observation, ...]
+
+    def head(self, model: str) -> HeadRow:
+        """The head row of a model; one of `None`s where there is none."""
+        return self.heads.get(model) or HeadRow(model=model, receipt=None, token=None, generation=None)
+
+    def body(self, model: str) -> ReceiptBody | None:
+        """The body of a model's head receipt."""
+        return self.receipts.get(model)
+
+
+def head_of(row: HeadRow, body: ReceiptBody | None, *, content: bool = False) -> Head:
+    """A head with what its receipt says; rows and watermark only where a relation stands."""
+    if row.receipt is None:
+        return Head()
+    if row.token is None or body is None:
+        return Head(receipt=row.receipt, token=row.token, generation=row.generation)
+    return Head(
+        receipt=row.receipt,
+        token=row.token,
+        generation=row.generation,
+        rows=body.rows_after,
+        watermark=body.watermark,
+        fingerprint=body.fingerprint if content else None,
+    )
+
+
+def target_of(seen: RelationSeen | None) -> Missing | Present:
+    """What stands at a model's name, as evidence."""
+    if seen is None:
+        return Missing()
+    return Present(kind=seen.kind, token=seen.token, columns=seen.columns)
+
+
+def head_state(facts: Facts, model: str) -> ModelHead:
+    """Where a head stands beside the ledger."""
+    row = facts.head(model)
+    if row.receipt is None:
+        return "none"
+    expected = facts.expected.get(model)
+    if expected is not None and expected.receipt == row.receipt:
+        return "none" if row.token is None else "named"
+    body = facts.body(model)
+    if body is not None and body.anchor in facts.open_anchors:
+        return "open_attempt"
+    return "other"
+
+
+def target_state(facts: Facts, model: str, seen: RelationSeen | None) -> ModelTarget:
+    """How a relation stands beside what its receipt left."""
+    if seen is None:
+        return "absent"
+    row = facts.head(model)
+    body = facts.body(model)
+    if row.token is None or seen.token != row.token or body is None:
+        return "token_gone"
+    if seen.kind != body.kind or not same_columns(seen.columns, body.shape):
+        return "other_shape"
+    return "as_left"
+
+
+def same_columns(left: tuple[Column, ...], right: tuple[Column, ...]) -> bool:
+    """Same names, types and order, as the warehouse compares names."""
+    return [(column.name.lower(), column.type) for column in left] == [(column.name.lower(), column.type) for column in right]
+
+
+def watermark_of(body: ReceiptBody | None) -> Watermark | None:
+    """The watermark that a receipt left."""
+    return body.watermark if body is not None else None

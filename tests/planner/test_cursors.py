@@ -1,0 +1,105 @@
+"""Bounds of incremental models: ranges are half-open, their union is the whole, and the clock of the plan alone ends them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from interlock.engine.planner.cursors import Wish, gaps, merged, observe, until_of
+from interlock.engine.project.project import ModelFile
+from interlock.machines.evidence import Span
+
+NOON = datetime(2024, 1, 10, 12, 0, 0, 5, tzinfo=UTC)
+
+
+class Asker:
+    """A reader that only answers queries."""
+
+    def __init__(self) -> None:
+        self.connection = duckdb.connect(config={"TimeZone": "UTC"})
+
+    def query(self, text: str, parameters: Any = None) -> list[tuple[Any, ...]]:
+        return self.connection.execute(text).fetchall()
+
+
+def model(**more: Any) -> ModelFile:
+    return ModelFile(name="m", path="models/m.sql", sidecar=None, text="", **more)
+
+
+@pytest.mark.parametrize(
+    ("type_", "until", "expected"),
+    [
+        ("DATE", None, "2024-01-12"),
+        ("TIMESTAMP", None, "2024-01-11 12:00:00"),
+        ("TIMESTAMP WITH TIME ZONE", None, "2024-01-10 12:05:00+00"),
+        ("TIMESTAMP", "2 hours", "2024-01-10 14:00:00"),
+        ("TIMESTAMP", "none", None),
+        ("BIGINT", None, None),
+        ("VARCHAR", None, None),
+    ],
+)
+def test_the_upper_end_is_the_plans_time_plus_a_skew(type_: str, until: str | None, expected: str | None) -> None:
+    assert until_of(model(until=until), type_, NOON) == expected
+
+
+def wish(**more: Any) -> Wish:
+    fields: dict[str, Any] = {
+        "model": "m",
+        "column": "day",
+        "type": "DATE",
+        "high": "2024-01-10",
+        "lookback": None,
+        "width": "day",
+        "until": "2024-01-12",
+        "upper_query": None,
+        "range_low": None,
+        "range_high": None,
+        "covered": (),
+    }
+    return Wish(**{**fields, **more})
+
+
+def test_the_last_stretch_begins_at_the_watermark_less_lookback() -> None:
+    found = observe(Asker(), [wish(lookback="2 days", covered=(Span(low="", high="2024-01-11"),))])["m"]  # type: ignore[arg-type]
+    assert found.low == "2024-01-08"
+    assert found.ranges == (Span(low="2024-01-08", high="2024-01-12"),)
+    assert found.covered == (Span(low="", high="2024-01-12"),)
+
+
+def test_a_week_begins_on_monday_and_integers_in_steps() -> None:
+    asked = [wish(width="week"), wish(model="n", type="BIGINT", high="-7", width="5", until=None, upper_query="select 12 as day")]
+    found = observe(Asker(), asked)  # type: ignore[arg-type]
+    assert found["m"].low == "2024-01-08"
+    assert found["n"].low == "-10"
+    assert found["n"].ranges == (Span(low="-10", high="13"),)
+
+
+def test_missing_ranges_are_what_lies_between_covered_ones() -> None:
+    covered = (Span(low="2024-01-01", high="2024-01-03"), Span(low="2024-01-05", high="2024-01-11"))
+    found = observe(Asker(), [wish(covered=covered)])["m"]  # type: ignore[arg-type]
+    assert found.ranges == (Span(low="2024-01-03", high="2024-01-05"), Span(low="2024-01-10", high="2024-01-12"))
+    assert found.covered == (Span(low="2024-01-01", high="2024-01-12"),)
+
+
+def test_an_end_that_is_no_value_of_the_type_is_named() -> None:
+    found = observe(Asker(), [wish(range_low="yesterday", range_high="2024-01-03")])["m"]  # type: ignore[arg-type]
+    assert found.bad_range == "yesterday"
+
+
+ends = st.integers(min_value=0, max_value=30)
+
+
+@given(st.lists(st.tuples(ends, ends), max_size=8))
+def test_merging_keeps_every_value_and_overlaps_nowhere(pairs: list[tuple[int, int]]) -> None:
+    order = {str(value): value for value in range(31)}
+    result = merged([Span(low=str(low), high=str(high)) for low, high in pairs], order)
+    inside = {value for low, high in pairs for value in range(low, high)}
+    again = [value for span in result for value in range(int(span.low), int(span.high))]
+    assert sorted(again) == sorted(inside)
+    assert sorted({*inside, *(v for s in gaps(result, order, "30") for v in range(int(s.low), int(s.high)))}) == (
+        list(range(min(inside), max(inside) + 1)) if inside else []
+    )
