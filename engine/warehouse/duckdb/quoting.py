@@ -112,6 +112,22 @@ def literal(value: Scalar | tuple[Scalar, ...]) -> str:
             assert_never(unreachable)
 
 
+def file_name(path: str) -> str:
+    """A text literal that names one file to a reader function, relative to the project and to nothing else.
+
+    A plain relative name is looked for in the *working directory* first, and only then in `file_search_path`; a pattern is
+    looked for in `file_search_path` only. So the name is written as a pattern that matches itself alone. That also keeps
+    `a[1].csv` from being read as one.
+
+    >>> file_name("landing/a.csv"), file_name("landing/a[1].csv"), file_name("/data/a.csv")
+    ("'landing/a.cs[v]'", "'landing/a[[]1].csv'", "'/data/a.csv'")
+    """
+    escaped = "".join(f"[{character}]" if character in "*?[" else character for character in path)
+    if escaped == path and not path.startswith("/"):
+        escaped = f"{path[:-1]}[{path[-1]}]"
+    return string(escaped)
+
+
 def comment_on(kind: str, quoted: str, text: str | None) -> str:
     """A COMMENT statement: it takes no parameter, so its text is written here.
 

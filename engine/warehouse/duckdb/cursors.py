@@ -1,0 +1,128 @@
+"""Cursors: one for each that reads or writes, each prepared alike, none shared by two threads at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import duckdb
+
+from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, INTERRUPTED, classify
+from interlock.engine.warehouse.protocol import Row, WarehouseError
+
+
+class Gate:
+    """Whether what runs on a cursor may be interrupted.
+
+    Closing the gate and an interrupt exclude each other, so that none lands in a COMMIT: rows can be durable although an
+    interrupted COMMIT raises.
+    """
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        self._cursor = cursor
+        self._lock = threading.Lock()
+        self._open = False
+
+    @contextmanager
+    def open(self) -> Iterator[None]:
+        """For one statement."""
+        with self._lock:
+            self._open = True
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._open = False
+
+    def interrupt(self) -> None:
+        """Interrupt the statement that runs, if one does that may be."""
+        with self._lock:
+            if self._open:
+                self._cursor.interrupt()
+
+
+class Cursors:
+    """The connection of a database, and cursors of it that are made once and used again."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, preparation: Sequence[str]) -> None:
+        self._connection = connection
+        self._preparation = tuple(preparation)
+        self._lock = threading.Lock()
+        self._free: list[duckdb.DuckDBPyConnection] = []
+        self._gates: set[Gate] = set()
+        self._closed = False
+        self.interrupted = threading.Event()
+
+    def take(self) -> duckdb.DuckDBPyConnection:
+        """A prepared cursor.
+
+        Raises:
+            WarehouseError: it cannot be made or prepared.
+        """
+        with self._lock:
+            if self._closed:
+                raise closed()
+            if self._free:
+                return self._free.pop()
+        try:
+            cursor = self._connection.cursor()
+            for statement in self._preparation:
+                cursor.execute(statement)
+        except DRIVER_ERRORS as error:
+            raise classify(error) from error  # type: ignore[arg-type]
+        return cursor
+
+    def give(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        """Back, with no transaction open and no temporary table on it."""
+        with self._lock:
+            if not self._closed:
+                self._free.append(cursor)
+                return
+        cursor.close()
+
+    def watch(self, gate: Gate) -> None:
+        """Let `interrupt` reach it."""
+        with self._lock:
+            self._gates.add(gate)
+
+    def forget(self, gate: Gate) -> None:
+        """It is done with."""
+        with self._lock:
+            self._gates.discard(gate)
+
+    def interrupt(self) -> None:
+        """Interrupt what runs. An interrupt is lost on an idle cursor, so the flag is looked at between statements."""
+        self.interrupted.set()
+        with self._lock:
+            gates = list(self._gates)
+        for gate in gates:
+            gate.interrupt()
+
+    def close(self) -> None:
+        """Close all of them. What is open on one is rolled back."""
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+            free, self._free = self._free, []
+        for cursor in free:
+            cursor.close()
+        self._connection.close()
+
+
+def fetch(cursor: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, Any] | None) -> list[Row]:
+    """Run one text and take all that it answers: an error in a late row is raised by the fetch and by nothing else."""
+    cursor.execute(text, dict(parameters)) if parameters else cursor.execute(text)
+    return cursor.fetchall()
+
+
+def closed() -> WarehouseError:
+    """The connection was closed."""
+    return WarehouseError("the connection is closed", kind="permanent", scope="connection", code="W609", remedy="run it again")
+
+
+def interrupted() -> WarehouseError:
+    """The flag was seen."""
+    return WarehouseError("interrupted", kind="permanent", scope="transaction", code=INTERRUPTED, remedy="run it again")

@@ -1,0 +1,216 @@
+"""Reading: every question in a read-only transaction of its own, so that nothing that is asked can write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypeVar
+
+import duckdb
+
+from interlock.engine.warehouse.duckdb.control import HEADS, IDENTITY, RECEIPTS, SEALS
+from interlock.engine.warehouse.duckdb.cursors import Cursors, Gate, closed, fetch, interrupted
+from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify
+from interlock.engine.warehouse.protocol import (
+    ALIAS,
+    CONTROL_SCHEMA,
+    Catalog,
+    HeadRow,
+    Identity,
+    ReceiptRow,
+    RelationSeen,
+    Row,
+    WarehouseError,
+)
+from interlock.machines.evidence import Column, SealRow
+
+T = TypeVar("T")
+
+_TOKEN = re.compile(r"(?:\A|.*[ \n])\[interlock:([0-9a-f]{64})\]\Z", re.DOTALL)
+
+_SCHEMAS = f"SELECT schema_name FROM duckdb_schemas() WHERE database_name = '{ALIAS}'"
+_TABLES = f"SELECT schema_name, table_name, comment FROM duckdb_tables() WHERE database_name = '{ALIAS}' AND NOT internal"
+_VIEWS = f"SELECT schema_name, view_name, comment, sql FROM duckdb_views() WHERE database_name = '{ALIAS}' AND NOT internal"
+_COLUMNS = f"""SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns()
+WHERE database_name = '{ALIAS}' AND NOT internal ORDER BY schema_name, table_name, column_index"""
+_CONTROL = f"SELECT table_name FROM duckdb_tables() WHERE database_name = '{ALIAS}' AND schema_name = '{CONTROL_SCHEMA}'"
+
+_IDENTITY = f"SELECT warehouse, ledger, format FROM {IDENTITY} WHERE project = $project"
+_HEADS = f"SELECT model, receipt, token, generation FROM {HEADS} WHERE project = $project ORDER BY model"
+_RECEIPTS = f"""SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS}
+WHERE project = $project AND receipt IN (SELECT unnest(CAST($ids AS VARCHAR[])))"""
+_ANY_RECEIPT = f"SELECT 1 FROM {RECEIPTS} WHERE project = $project LIMIT 1"
+_LAST_SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project ORDER BY serial DESC LIMIT 1"
+_SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project AND run = $run"
+
+
+def token_of(comment: str | None) -> str | None:
+    """The token at the end of a relation's comment, if one stands there."""
+    if comment is None:
+        return None
+    found = _TOKEN.match(comment)
+    return found.group(1) if found else None
+
+
+def comment_with(description: str, token: str | None) -> str | None:
+    """A relation's comment: what its model says of itself, and the token at the end."""
+    mark = f"[interlock:{token}]" if token else ""
+    return f"{description} {mark}".strip() or None
+
+
+class DuckDBReader:
+    """A connection for reading. Not for two threads at once."""
+
+    def __init__(self, cursors: Cursors, *, on_close: Callable[[], None] | None = None) -> None:
+        self._cursors = cursors
+        self._on_close = on_close
+        self._cursor: duckdb.DuckDBPyConnection | None = cursors.take()
+        self._gate = Gate(self._cursor)
+        self._control: frozenset[str] = frozenset()
+        cursors.watch(self._gate)
+
+    def query(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        """All rows of one SELECT. May be interrupted."""
+        _demand_one_select(text)
+        return self._read(lambda cursor: fetch(cursor, text, parameters), may_interrupt="yes")
+
+    def columns_of(self, text: str) -> tuple[Column, ...]:
+        """Names and types that a SELECT gives, bound and not run."""
+        _demand_one_select(text)
+
+        def bind(cursor: duckdb.DuckDBPyConnection) -> tuple[Column, ...]:
+            bound = cursor.sql(text)
+            return tuple(Column(name=name, type=str(type_)) for name, type_ in zip(bound.columns, bound.types, strict=True))
+
+        return self._read(bind, may_interrupt="yes")
+
+    def catalog(self) -> Catalog:
+        """One bulk probe of every relation, its comment and columns, in one snapshot."""
+
+        def probe(cursor: duckdb.DuckDBPyConnection) -> Catalog:
+            schemas = frozenset(str(row[0]) for row in fetch(cursor, _SCHEMAS, None))
+            tables = fetch(cursor, _TABLES, None)
+            views = fetch(cursor, _VIEWS, None)
+            return _catalog(schemas, tables, views, fetch(cursor, _COLUMNS, None))
+
+        return self._read(probe, may_interrupt="yes")
+
+    def identity(self, project: str) -> Identity | None:
+        """This project's identity row; `None` where it, its table or its schema is positively absent."""
+        rows = self._control_rows("identity", _IDENTITY, {"project": project})
+        return Identity(warehouse=rows[0][0], ledger=rows[0][1], format=rows[0][2]) if rows else None
+
+    def heads(self, project: str) -> tuple[HeadRow, ...]:
+        """All heads of the project; empty where the table is positively absent."""
+        rows = self._control_rows("heads", _HEADS, {"project": project})
+        return tuple(HeadRow(model=row[0], receipt=row[1], token=row[2], generation=row[3]) for row in rows)
+
+    def receipts(self, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:
+        """Receipts by id, in one query; an id that is not there is not in the answer."""
+        if not ids:
+            return {}
+        rows = self._control_rows("receipts", _RECEIPTS, {"project": project, "ids": list(ids)})
+        found: dict[str, ReceiptRow] = {}
+        for row in rows:
+            body = str(row[5]).encode()
+            found[row[0]] = ReceiptRow(receipt=row[0], model=row[1], run=row[2], attempt=row[3], previous=row[4], body=body)
+        return found
+
+    def receipt_exists(self, project: str) -> bool:
+        """Whether any receipt of the project stands in the warehouse."""
+        return bool(self._control_rows("receipts", _ANY_RECEIPT, {"project": project}))
+
+    def last_seal(self, project: str) -> SealRow | None:
+        """The seal of the greatest serial."""
+        return _seal(project, self._control_rows("seals", _LAST_SEAL, {"project": project}))
+
+    def seal_of(self, project: str, run: str) -> SealRow | None:
+        """The seal of one run."""
+        return _seal(project, self._control_rows("seals", _SEAL, {"project": project, "run": run}))
+
+    def interrupt(self) -> None:
+        """Interrupt a question that may be interrupted."""
+        self._gate.interrupt()
+
+    def close(self) -> None:
+        """Give the connection back."""
+        cursor, self._cursor = self._cursor, None
+        if cursor is None:
+            return
+        self._cursors.forget(self._gate)
+        self._cursors.give(cursor)
+        if self._on_close is not None:
+            self._on_close()
+
+    def _control_rows(self, table: str, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """Rows of a control table; none where the catalog positively has no such table.
+
+        Not to be interrupted: after a COMMIT, an answer that does not come leaves an attempt in doubt.
+        """
+
+        def ask(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
+            if table not in self._control:
+                self._control = frozenset(str(row[0]).lower() for row in fetch(cursor, _CONTROL, None))
+            return fetch(cursor, text, parameters) if table in self._control else []
+
+        return self._read(ask, may_interrupt="no")
+
+    def _read(self, ask: Callable[[duckdb.DuckDBPyConnection], T], *, may_interrupt: Literal["yes", "no"]) -> T:
+        cursor = self._cursor
+        if cursor is None:
+            raise closed()
+        if may_interrupt == "yes" and self._cursors.interrupted.is_set():
+            raise interrupted()
+        try:
+            cursor.execute("BEGIN TRANSACTION READ ONLY")
+            try:
+                if may_interrupt == "no":
+                    return ask(cursor)
+                with self._gate.open():
+                    return ask(cursor)
+            finally:
+                cursor.execute("ROLLBACK")
+        except DRIVER_ERRORS as error:
+            raise classify(error) from error  # type: ignore[arg-type]
+
+
+def _demand_one_select(text: str) -> None:
+    """`execute` would run every statement of a text."""
+    try:
+        statements = duckdb.extract_statements(text)
+    except DRIVER_ERRORS as error:
+        raise classify(error) from error  # type: ignore[arg-type]
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        message = "only one SELECT can be read"
+        raise WarehouseError(message, kind="permanent", scope="statement", code="W608", remedy="give a single SELECT")
+
+
+def _catalog(schemas: frozenset[str], tables: list[Row], views: list[Row], columns: list[Row]) -> Catalog:
+    shapes: dict[tuple[str, str], list[Column]] = {}
+    for schema, name, column, type_ in columns:
+        shapes.setdefault((schema, name), []).append(Column(name=column, type=type_))
+    relations: dict[tuple[str, str], RelationSeen] = {}
+
+    def add(kind: Literal["table", "view"], schema: str, name: str, comment: str | None, text: str | None) -> None:
+        relations[(schema.lower(), name.lower())] = RelationSeen(
+            schema=schema,
+            name=name,
+            kind=kind,
+            comment=comment,
+            token=token_of(comment),
+            columns=tuple(shapes.get((schema, name), ())),
+            text=text,
+        )
+
+    for schema, name, comment in tables:
+        add("table", schema, name, comment, None)
+    for schema, name, comment, text in views:
+        add("view", schema, name, comment, text)
+    return Catalog(relations=relations, schemas=schemas)
+
+
+def _seal(project: str, rows: list[Row]) -> SealRow | None:
+    if not rows:
+        return None
+    run, serial, tip, outcome, heads = rows[0]
+    return SealRow(project=project, run=run, serial=serial, tip=tip, outcome=outcome, heads=heads)

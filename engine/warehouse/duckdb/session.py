@@ -1,0 +1,286 @@
+"""Opening a DuckDB warehouse, for writing or for reading.
+
+The file is attached to an in-memory connection under one fixed alias, so that no statement holds its name, and two programs
+never differ by the name of their default database.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from interlock.engine import faults
+from interlock.engine.diagnostics import Diagnostic, Refused
+from interlock.engine.warehouse.duckdb.control import Bound
+from interlock.engine.warehouse.duckdb.cursors import Cursors, fetch, interrupted
+from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify, classify_attach, outcome_unknown
+from interlock.engine.warehouse.duckdb.files import demand_openable, disk, file_id, lock_file
+from interlock.engine.warehouse.duckdb.quoting import identifier, string
+from interlock.engine.warehouse.duckdb.reader import DuckDBReader
+from interlock.engine.warehouse.duckdb.transaction import DuckDBTransaction, demand_permit, not_permitted
+from interlock.engine.warehouse.lock import PAUSE_SECONDS, holder_of
+from interlock.engine.warehouse.protocol import ALIAS, Statement, WarehouseError
+from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.permits import ActPermit, PreparePermit, SealPermit, WritePermit
+
+VERSION = duckdb.__version__
+"""The engine's version, as plans and receipts name it."""
+
+# Extensions are never fetched and Python variables are never tables: what runs is what the plan says.
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+}
+
+
+def open_session(
+    target: TargetConfig,
+    *,
+    root: Path,
+    macros: Sequence[str] = (),
+    attach: Mapping[str, Path] | None = None,
+    create: bool = False,
+    settings: Mapping[str, str] | None = None,
+    threads: int = 1,
+    wait_seconds: float | None = None,
+) -> DuckDBSession:
+    """Open a target's database to write in it.
+
+    Args:
+        target: which database.
+        root: the project's directory, which relative paths of file sources start from.
+        macros: CREATE TEMP MACRO statements, for every cursor.
+        attach: other database files by alias, read-only.
+        create: whether the file may be made.
+        settings: DuckDB settings by name, for every cursor.
+        threads: DuckDB's own; ours come on top, one cursor each.
+        wait_seconds: how long a busy database is waited for.
+
+    Raises:
+        WarehouseError: it cannot be opened, with the code that says why.
+    """
+    plan = _Opening(target, root=root, macros=macros, attach=attach or {}, settings=settings or {}, threads=threads)
+    return DuckDBSession(target.location, plan.open(write=True, create=create, wait_seconds=wait_seconds))
+
+
+def open_reader(
+    target: TargetConfig,
+    *,
+    root: Path,
+    macros: Sequence[str] = (),
+    attach: Mapping[str, Path] | None = None,
+    settings: Mapping[str, str] | None = None,
+    threads: int = 1,
+    wait_seconds: float | None = None,
+) -> DuckDBReader:
+    """Open a target's database read-only; closing the reader closes it.
+
+    Raises:
+        WarehouseError: of kind `absent` where there is no such file; else with the code that says why not.
+    """
+    plan = _Opening(target, root=root, macros=macros, attach=attach or {}, settings=settings or {}, threads=threads)
+    cursors = plan.open(write=False, create=False, wait_seconds=wait_seconds)
+    try:
+        return DuckDBReader(cursors, on_close=cursors.close)
+    except BaseException:
+        cursors.close()
+        raise
+
+
+def refusal(error: WarehouseError, *, subject: str = "") -> Refused:
+    """The refusal that a person sees for an error of the warehouse."""
+    return Refused(Diagnostic(code=error.code, summary=error.message, remedy=error.remedy, subject=subject))
+
+
+class DuckDBSession:
+    """An opened database that may be written to."""
+
+    def __init__(self, location: Path, cursors: Cursors) -> None:
+        self.version = VERSION
+        self.location = location
+        self._cursors = cursors
+        self._file = file_id(location)
+        self._serial = threading.Lock()
+
+    def reader(self) -> DuckDBReader:
+        """A connection for reading, on its own snapshots."""
+        return DuckDBReader(self._cursors)
+
+    def begin(self, permit: WritePermit) -> DuckDBTransaction:
+        """Begin the transaction of one model."""
+        demand_permit(permit, WritePermit)
+        if self._cursors.interrupted.is_set():
+            raise interrupted()
+        self.check_same_file()
+        return DuckDBTransaction(self._cursors, permit, check_file=self.check_same_file, disk=lambda: disk(self.location))
+
+    def prepare(self, permit: PreparePermit, statements: Sequence[tuple[Statement, Mapping[str, Any]]]) -> None:
+        """The serial transaction before the models."""
+        demand_permit(permit, PreparePermit)
+        if self._cursors.interrupted.is_set():
+            raise interrupted()
+        self._serially("prepare", permit.statements, f"run {permit.run}", statements)
+
+    def act(self, permit: ActPermit, statements: Sequence[tuple[Statement, Mapping[str, Any]]]) -> None:
+        """The serial transaction of an act of the ledger."""
+        demand_permit(permit, ActPermit)
+        self._serially(permit.act, permit.statements, f"act {permit.act}", statements)
+
+    def seal(self, permit: SealPermit, statements: Sequence[tuple[Statement, Mapping[str, Any]]]) -> None:
+        """Insert the seal row. An interrupted run is sealed too."""
+        demand_permit(permit, SealPermit)
+        self._serially("seal", permit.statements, f"run {permit.run}", statements)
+
+    def check_same_file(self) -> None:
+        """The path still names the file that is open: DuckDB does not notice when it no longer does.
+
+        Raises:
+            WarehouseError: W613.
+        """
+        if file_id(self.location) == self._file:
+            return
+        message = f"`{self.location}` was removed or replaced while it was open"
+        remedy = "find out by whom, put the right file there, and run it again"
+        raise WarehouseError(message, kind="permanent", scope="database", code="W613", remedy=remedy)
+
+    def interrupt(self) -> None:
+        """Interrupt running statements, except on a connection that has entered COMMIT, and let no other model begin."""
+        self._cursors.interrupt()
+
+    def close(self) -> None:
+        """Close every connection. What was not committed is rolled back."""
+        self._cursors.close()
+
+    def _serially(self, what: str, allowed: frozenset[str], of: str, statements: Sequence[Bound]) -> None:
+        for statement, _ in statements:
+            if statement.digest not in allowed:
+                raise not_permitted(statement, of)
+        self.check_same_file()
+        with self._serial:
+            cursor = self._cursors.take()
+            try:
+                cursor.execute("BEGIN TRANSACTION")
+                faults.point(f"warehouse.{what}.before")
+                for statement, values in statements:
+                    fetch(cursor, statement.text, values)
+                fetch(cursor, "SELECT 1", None)
+                faults.point(f"warehouse.{what}.commit.before")
+            except DRIVER_ERRORS as error:
+                cursor.close()
+                raise classify(error) from error  # type: ignore[arg-type]
+            except BaseException:
+                cursor.close()
+                raise
+            try:
+                cursor.execute("COMMIT")
+                faults.point(f"warehouse.{what}.commit.after")
+            except DRIVER_ERRORS as error:
+                cursor.close()
+                raise outcome_unknown(error, disk=disk(self.location)) from error
+            except BaseException:
+                cursor.close()
+                raise
+            self._cursors.give(cursor)
+
+
+class _Opening:
+    """How a database is opened: the same for both."""
+
+    def __init__(
+        self,
+        target: TargetConfig,
+        *,
+        root: Path,
+        macros: Sequence[str],
+        attach: Mapping[str, Path],
+        settings: Mapping[str, str],
+        threads: int,
+    ) -> None:
+        self._location = target.location
+        self._attach = attach
+        self._threads = threads
+        # `errors_as_json` is a setting of the cursor; so are macros; the others are set again where one was changed.
+        self._preparation = (
+            "SET errors_as_json = true",
+            *(f"SET {identifier(name)} = {string(value)}" for name, value in settings.items()),
+            *macros,
+        )
+        self._once = (
+            f"SET file_search_path = {string(str(root))}",
+            # An in-memory connection would spill into the working directory.
+            f"SET temp_directory = {string(str(self._location) + '.tmp')}",
+        )
+
+    def open(self, *, write: bool, create: bool, wait_seconds: float | None) -> Cursors:
+        """Open, and wait for a busy database as long as was asked."""
+        limit = time.monotonic() + (wait_seconds or 0.0)
+        while True:
+            try:
+                return self._open(write=write, create=create)
+            except WarehouseError as error:
+                if error.kind != "busy" or time.monotonic() >= limit:
+                    raise
+            time.sleep(PAUSE_SECONDS)
+
+    def _open(self, *, write: bool, create: bool) -> Cursors:
+        demand_openable(self._location, write=write, create=create)
+        before = file_id(self._location)
+        try:
+            connection = duckdb.connect(":memory:", config={**_CONFIG, "threads": self._threads})
+        except DRIVER_ERRORS as error:
+            raise classify(error) from error  # type: ignore[arg-type]
+        try:
+            self._attach_all(connection, write=write)
+            after = file_id(self._location)
+            if after is None or (before is not None and before != after):
+                message = f"`{self._location}` was replaced while it was being opened"
+                raise WarehouseError(message, kind="permanent", scope="target", code="W613", remedy="run it again")  # noqa: TRY301
+            return self._prepared(connection)
+        except BaseException:
+            connection.close()
+            raise
+
+    def _attach_all(self, connection: duckdb.DuckDBPyConnection, *, write: bool) -> None:
+        try:
+            connection.execute("SET errors_as_json = true")
+            for statement in self._once:
+                connection.execute(statement)
+        except DRIVER_ERRORS as error:
+            raise classify(error) from error  # type: ignore[arg-type]
+        # TYPE keeps DuckDB from looking for an extension that would read a file of another kind.
+        options = "TYPE duckdb" if write else "TYPE duckdb, READ_ONLY"
+        try:
+            connection.execute(f"ATTACH {string(str(self._location))} AS {identifier(ALIAS)} ({options})")
+        except DRIVER_ERRORS as error:
+            raise self._with_holder(classify_attach(error, self._location)) from error  # type: ignore[arg-type]
+        for alias, path in sorted(self._attach.items()):
+            try:
+                connection.execute(f"ATTACH {string(str(path))} AS {identifier(alias)} (TYPE duckdb, READ_ONLY)")
+            except DRIVER_ERRORS as error:
+                raise _source_error(classify_attach(error, path), path) from error  # type: ignore[arg-type]
+
+    def _prepared(self, connection: duckdb.DuckDBPyConnection) -> Cursors:
+        cursors = Cursors(connection, self._preparation)
+        cursors.give(cursors.take())
+        return cursors
+
+    def _with_holder(self, error: WarehouseError) -> WarehouseError:
+        """Say who has it, where that is one of us."""
+        if error.code != "W604" or (holder := holder_of(lock_file(self._location))) is None:
+            return error
+        run = f", run {holder.run}" if holder.run else ""
+        message = f"{error.message}: `{holder.command}`{run} of {holder.user} on {holder.host}, since {holder.since}"
+        return WarehouseError(message, kind=error.kind, scope=error.scope, code="W603", remedy=error.remedy)
+
+
+def _source_error(error: WarehouseError, path: Path) -> WarehouseError:
+    remedy = "check `database` of the source in sources.toml" if error.kind == "absent" else error.remedy
+    message = f"source database `{path}` cannot be attached: {error.message}"
+    return WarehouseError(message, kind=error.kind, scope="target", code="W614", remedy=remedy)

@@ -1,0 +1,196 @@
+"""A transaction that writes what its permit allows, and commits what its machine has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+from interlock.engine import faults
+from interlock.engine.warehouse.duckdb.control import INSERT_RECEIPT
+from interlock.engine.warehouse.duckdb.cursors import Cursors, Gate, fetch, interrupted
+from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify, outcome_unknown
+from interlock.engine.warehouse.duckdb.quoting import relation
+from interlock.engine.warehouse.protocol import DELTA, Row, Statement, WarehouseError
+from interlock.machines.evidence import Column
+from interlock.machines.permits import CommitPermit, WritePermit
+
+_State: TypeAlias = Literal["open", "dead", "committing", "committed", "rolled_back"]
+
+_ALIVE = "SELECT 1"
+_FORGET_DELTA = f"DROP TABLE IF EXISTS {DELTA}"
+_RECEIPT = INSERT_RECEIPT.digest
+
+
+class DuckDBTransaction:
+    """One model's transaction. After any error it is dead: it runs nothing more and cannot be committed.
+
+    DuckDB's COMMIT after a failed statement returns normally and writes nothing, so deadness is kept here as well.
+    """
+
+    def __init__(
+        self, cursors: Cursors, permit: WritePermit, *, check_file: Callable[[], None], disk: Callable[[], Literal["full", "room"]]
+    ) -> None:
+        self._cursors = cursors
+        self._permit = permit
+        self._check_file = check_file
+        self._disk = disk
+        self._receipts: set[str] = set()
+        self._delta = False
+        self._cursor = cursors.take()
+        self._gate = Gate(self._cursor)
+        self._state: _State = "open"
+        try:
+            self._cursor.execute("BEGIN TRANSACTION")
+        except DRIVER_ERRORS as error:
+            self._discard()
+            raise classify(error) from error  # type: ignore[arg-type]
+        except BaseException:
+            self._discard()
+            raise
+        cursors.watch(self._gate)
+
+    def run(self, statement: Statement, parameters: Mapping[str, Any] | None = None) -> list[Row]:
+        """Run one allowed statement and fetch all that it answers."""
+        self._demand_open()
+        digest = statement.digest
+        if digest not in self._permit.statements:
+            self._state = "dead"
+            raise not_permitted(statement, self._permit.model)
+        if self._cursors.interrupted.is_set():
+            self._state = "dead"
+            raise interrupted()
+        if DELTA in statement.text:
+            self._delta = True
+        try:
+            faults.point(f"warehouse.{statement.role}.before")
+            with self._gate.open():
+                answer = fetch(self._cursor, statement.text, parameters)
+            faults.point(f"warehouse.{statement.role}.after")
+        except DRIVER_ERRORS as error:
+            self._state = "dead"
+            raise classify(error) from error  # type: ignore[arg-type]
+        except BaseException:
+            self._state = "dead"
+            raise
+        if digest == _RECEIPT and parameters is not None:
+            self._receipts.add(str(parameters["receipt"]))
+        return answer
+
+    def columns(self, schema: str, name: str) -> tuple[Column, ...]:
+        """Columns of a relation as this transaction sees it."""
+        self._demand_open()
+        try:
+            with self._gate.open():
+                seen = self._cursor.table(relation(schema, name))
+                found = zip(seen.columns, seen.types, strict=True)
+        except DRIVER_ERRORS as error:
+            self._state = "dead"
+            raise classify(error) from error  # type: ignore[arg-type]
+        except BaseException:
+            self._state = "dead"
+            raise
+        return tuple(Column(name=column, type=str(type_)) for column, type_ in found)
+
+    def commit(self, permit: CommitPermit) -> None:
+        """`SELECT 1`, then COMMIT. Proves nothing: read the receipt back."""
+        self._demand_open()
+        demand_permit(permit, CommitPermit)
+        if permit.anchor != self._permit.anchor:
+            self._state = "dead"
+            raise WarehouseError("the permit is of another attempt", kind="permanent", scope="transaction", code="W612")
+        if permit.receipt not in self._receipts:
+            self._state = "dead"
+            raise WarehouseError(f"receipt {permit.receipt} was not inserted here", kind="permanent", scope="transaction", code="W612")
+        try:
+            self._check_file()
+            with self._gate.open():
+                fetch(self._cursor, _ALIVE, None)
+            faults.point("warehouse.commit.before")
+        except DRIVER_ERRORS as error:
+            self._state = "dead"
+            raise classify(error) from error  # type: ignore[arg-type]
+        except BaseException:
+            self._state = "dead"
+            raise
+        if self._cursors.interrupted.is_set():
+            self._state = "dead"
+            raise interrupted()
+        # From here on the gate stays closed: no interrupt of ours reaches the COMMIT.
+        self._state = "committing"
+        try:
+            self._cursor.execute("COMMIT")
+            faults.point("warehouse.commit.after")
+        except DRIVER_ERRORS as error:
+            self._discard()
+            raise outcome_unknown(error, disk=self._disk()) from error
+        except BaseException:
+            self._discard()
+            raise
+        self._state = "committed"
+        self._give_back()
+        try:
+            self._check_file()
+        except WarehouseError as error:
+            raise WarehouseError(error.message, kind="outcome_unknown", scope="target", code=error.code, remedy=error.remedy) from error
+
+    def rollback(self) -> None:
+        """Roll back and prove it: either ROLLBACK went through, or the connection is closed, and COMMIT was never sent.
+
+        Raises:
+            RuntimeError: a COMMIT was sent, so nothing can be said here of what was written.
+        """
+        if self._state == "rolled_back":
+            return
+        if self._state in {"committing", "committed"}:
+            message = "a transaction whose COMMIT was sent cannot be rolled back"
+            raise RuntimeError(message)
+        self._state = "rolled_back"
+        try:
+            self._cursor.execute("ROLLBACK")
+        except DRIVER_ERRORS:
+            # No transaction is active on a dead connection; closing it ends whatever is.
+            self._discard()
+            return
+        except BaseException:
+            self._discard()
+            raise
+        self._delta = False
+        self._give_back()
+
+    def _demand_open(self) -> None:
+        if self._state != "open":
+            message = f"the transaction is over: {self._state.replace('_', ' ')}"
+            raise WarehouseError(message, kind="permanent", scope="transaction", code="W608")
+
+    def _give_back(self) -> None:
+        self._cursors.forget(self._gate)
+        if self._delta:
+            # The staged delta outlives the COMMIT on its cursor. It is no relation of the warehouse.
+            try:
+                self._cursor.execute(_FORGET_DELTA)
+            except DRIVER_ERRORS:
+                self._cursor.close()
+                return
+        self._cursors.give(self._cursor)
+
+    def _discard(self) -> None:
+        """Close the connection: what it left, if anything, is looked up on another."""
+        self._cursors.forget(self._gate)
+        self._cursor.close()
+
+
+def demand_permit(permit: object, kind: type) -> None:
+    """A permit is a value that only a machine makes; mypy says so before, and this at run time.
+
+    Raises:
+        TypeError: it is something else.
+    """
+    if type(permit) is not kind:
+        message = f"this needs a {kind.__name__}, not a {type(permit).__name__}"
+        raise TypeError(message)
+
+
+def not_permitted(statement: Statement, of: str) -> WarehouseError:
+    """W612: the statement is not one that the machine allowed."""
+    message = f"statement `{statement.role}` of {of} is not in its permit: {statement.text[:200]}"
+    return WarehouseError(message, kind="permanent", scope="statement", code="W612", remedy="make a new plan")
