@@ -1,0 +1,222 @@
+"""A locked-down in-memory DuckDB with empty shadow relations: the warehouse's own opinion on names and types, at no risk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import TracebackType
+from typing import Final, Literal, NamedTuple, Self, TypeAlias
+
+import duckdb
+import msgspec
+
+from interlock.engine.warehouse.duckdb.quoting import identifier
+from interlock.engine.warehouse.protocol import ALIAS
+from interlock.machines.evidence import Column
+from interlock.machines.records import Record
+
+FILES: Final = "interlock_files"
+"""Alias of the database in which file sources have their shadows."""
+
+_LOCKDOWN: Final = {
+    "python_enable_replacements": False,
+    "autoload_known_extensions": False,
+    "autoinstall_known_extensions": False,
+    "allow_community_extensions": False,
+}
+
+MacroKind: TypeAlias = Literal["macro", "table_macro"]
+
+
+class NotBound(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The binder refuses a text. `offset` and `length` are in bytes of that text, `candidates` what it has near that name."""
+
+    message: str
+    offset: int | None = None
+    length: int = 0
+    name: str = ""
+    candidates: tuple[str, ...] = ()
+
+
+class Shadow(NamedTuple):
+    """An empty stand-in for a relation: where it stands, what it is, and its columns."""
+
+    catalog: str
+    schema: str
+    name: str
+    kind: Literal["table", "view"]
+    columns: tuple[Column, ...]
+
+
+class Macro(NamedTuple):
+    """A macro as the binder keeps it: one entry for each overload."""
+
+    name: str
+    kind: MacroKind
+    parameters: tuple[str, ...]
+    definition: str
+
+
+class Functions(NamedTuple):
+    """What the engine says of its functions, all names in small letters."""
+
+    aggregates: frozenset[str]
+    unstable: frozenset[str]
+    """Scalar and aggregate functions that are not `CONSISTENT`."""
+
+
+class Binder:
+    """Binds texts and runs none of the author's. Not for use by two threads at once."""
+
+    def __init__(self, settings: Iterable[str] = (), *, catalogs: Iterable[str] = ()) -> None:
+        """Open it.
+
+        Args:
+            settings: SET statements of the target.
+            catalogs: aliases of other databases that texts may name.
+
+        Raises:
+            UnknownSetting: DuckDB does not take one of the settings.
+        """
+        self._connection = duckdb.connect(":memory:", config=_LOCKDOWN)
+        self._schemas: set[tuple[str, str]] = set()
+        for catalog in (ALIAS, FILES, *catalogs):
+            self._connection.execute(f"ATTACH ':memory:' AS {identifier(catalog)}")
+            self._schemas.add((catalog.lower(), "main"))
+        for statement in settings:
+            try:
+                self._connection.execute(statement)
+            except duckdb.Error as error:
+                raise UnknownSetting(statement, str(error)) from error
+        self._connection.execute("SET errors_as_json = true")
+        self._connection.execute("SET enable_external_access = false")
+        self._connection.execute("SET lock_configuration = true")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let it go."""
+        self._connection.close()
+
+    def columns_of(self, text: str) -> tuple[Column, ...] | NotBound:
+        """Names and types that a SELECT gives. Names are as the text gives them, twice where it gives them twice."""
+        try:
+            bound = self._connection.sql(text)
+        except duckdb.Error as error:
+            return self._explained(text, error)
+        return tuple(Column(name=name, type=str(kind)) for name, kind in zip(bound.columns, bound.types, strict=True))
+
+    def type_of(self, expression: str) -> str | NotBound:
+        """The type of an expression without columns."""
+        columns = self.columns_of(f"SELECT {expression} AS x")
+        return columns if isinstance(columns, NotBound) else columns[0].type
+
+    def evaluate(self, text: str) -> list[tuple[object, ...]] | NotBound:
+        """Run a SELECT of ours over the empty shadows: constants in it are worked out, so that a wrong one shows."""
+        try:
+            rows: list[tuple[object, ...]] = self._connection.execute(text).fetchall()
+        except duckdb.Error as error:
+            return _not_bound(error)
+        return rows
+
+    def stand_in(self, shadows: Iterable[Shadow]) -> dict[int, NotBound]:
+        """Make shadows, all in one statement list; where that fails, one by one.
+
+        Returns:
+            The failures, by position.
+        """
+        wanted = list(shadows)
+        statements = [self._statement(shadow) for shadow in wanted]
+        try:
+            self._connection.execute(";\n".join(["BEGIN", *statements, "COMMIT"]))
+        except duckdb.Error:
+            self._connection.execute("ROLLBACK")
+        else:
+            return {}
+        failures: dict[int, NotBound] = {}
+        for index, statement in enumerate(statements):
+            try:
+                self._connection.execute(statement)
+            except duckdb.Error as error:
+                failures[index] = _not_bound(error)
+        return failures
+
+    def create_macro(self, statement: str) -> NotBound | None:
+        """Run one CREATE TEMP MACRO statement, whose kind the caller has made sure of."""
+        try:
+            self._connection.execute(statement)
+        except duckdb.Error as error:
+            return _not_bound(error)
+        return None
+
+    def macros(self) -> tuple[Macro, ...]:
+        """The macros that were made, as the binder keeps them."""
+        rows = self._connection.execute(
+            "SELECT function_name, function_type, parameters, macro_definition FROM duckdb_functions() WHERE NOT internal"
+        ).fetchall()
+        return tuple(Macro(name.lower(), kind, tuple(parameters), definition) for name, kind, parameters, definition in rows)
+
+    def functions(self) -> Functions:
+        """What the engine says of its own functions."""
+        rows = self._connection.execute("SELECT lower(function_name), function_type, stability FROM duckdb_functions() WHERE internal").fetchall()
+        return Functions(
+            aggregates=frozenset(name for name, kind, _ in rows if kind == "aggregate"),
+            unstable=frozenset(name for name, _, stability in rows if stability not in {None, "CONSISTENT"}),
+        )
+
+    def _statement(self, shadow: Shadow) -> str:
+        place = (shadow.catalog.lower(), shadow.schema.lower())
+        name = ".".join(identifier(part) for part in shadow[:3])
+        if place not in self._schemas:
+            self._schemas.add(place)
+            self._connection.execute(f"CREATE SCHEMA {identifier(shadow.catalog)}.{identifier(shadow.schema)}")
+        if shadow.kind == "table":
+            columns = ", ".join(f"{identifier(column.name)} {column.type}" for column in shadow.columns)
+            return f"CREATE TABLE {name} ({columns})"
+        columns = ", ".join(f"CAST(NULL AS {column.type}) AS {identifier(column.name)}" for column in shadow.columns)
+        return f"CREATE VIEW {name} AS SELECT {columns}"
+
+    def _explained(self, text: str, error: duckdb.Error) -> NotBound:
+        """EXPLAIN says the same with a place in the text."""
+        prefix = "EXPLAIN "
+        try:
+            self._connection.execute(prefix + text)
+        except duckdb.Error as explained:
+            found = _not_bound(explained)
+            if found.offset is None:
+                return found
+            return msgspec.structs.replace(found, offset=max(0, found.offset - len(prefix)))
+        return _not_bound(error)
+
+
+class UnknownSetting(Exception):  # noqa: N818 - what it is
+    """DuckDB does not take a setting of the target."""
+
+    def __init__(self, statement: str, message: str) -> None:
+        super().__init__(f"{statement}: {message}")
+        self.statement = statement
+        self.message = message
+
+
+def _not_bound(error: duckdb.Error) -> NotBound:
+    text = str(error)
+    start = text.find("{")
+    try:
+        detail = msgspec.json.decode(text[start:], type=dict[str, str]) if start >= 0 else {}
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        detail = {}
+    if "exception_message" not in detail:
+        return NotBound(message=text.partition("\n\nLINE ")[0])
+    length = 0
+    if "location" in detail:
+        length = int(detail["location"].strip("[]").split(",")[1])
+    return NotBound(
+        message=detail["exception_message"],
+        offset=int(detail["position"]) if "position" in detail else None,
+        length=length,
+        name=detail.get("name", ""),
+        candidates=tuple(part.strip().strip('"') for part in detail.get("candidates", "").split(",") if part.strip()),
+    )

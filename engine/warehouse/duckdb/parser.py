@@ -1,0 +1,126 @@
+"""DuckDB's own tokens and syntax tree, as plain values. The text itself is never made again from them."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+import duckdb
+import msgspec
+
+from interlock.machines.records import Record, canonical
+
+Tree: TypeAlias = dict[str, Any]
+TokenKind: TypeAlias = Literal["identifier", "keyword", "number", "text", "operator", "comment"]
+
+NOWHERE: Final = 2**64 - 1
+"""The offset that DuckDB gives for what has no place in the text."""
+
+ENGINE: Final = duckdb.__version__
+
+_KINDS: Final[dict[Any, TokenKind]] = {
+    duckdb.token_type.identifier: "identifier",
+    duckdb.token_type.keyword: "keyword",
+    duckdb.token_type.numeric_const: "number",
+    duckdb.token_type.string_const: "text",
+    duckdb.token_type.operator: "operator",
+    duckdb.token_type.comment: "comment",
+}
+
+_SERIALIZE = "SELECT json_serialize_sql(?::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)"
+
+
+class Token(NamedTuple):
+    """A token: its bytes in the text, without the blanks after it."""
+
+    start: int
+    end: int
+    kind: TokenKind
+    text: str
+
+
+class Statements(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The text is one or more SELECT statements: their trees."""
+
+    trees: tuple[Tree, ...]
+
+
+class NotParsed(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The text does not parse. `offset` is in bytes, where DuckDB gave one."""
+
+    message: str
+    offset: int | None
+
+
+class NotSelect(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The text parses, and something in it is no SELECT: the kinds of its statements as DuckDB names them."""
+
+    kinds: tuple[str, ...]
+
+
+def tokens(text: str) -> list[Token]:
+    """All tokens, comments among them.
+
+    >>> [token.text for token in tokens("select $day -- on it")]
+    ['select', '$', 'day', '-- on it']
+    """
+    data = text.encode()
+    marks = [(start, _KINDS[kind]) for start, kind in duckdb.tokenize(text)]
+    ends = [start for start, _ in marks[1:]] + [len(data)]
+    found: list[Token] = []
+    for (start, kind), end in zip(marks, ends, strict=True):
+        piece = data[start:end].decode().rstrip()
+        if piece:
+            found.append(Token(start, start + len(piece.encode()), kind, piece))
+    return found
+
+
+def parse(text: str) -> Statements | NotParsed | NotSelect:
+    """The syntax trees of a text, with byte offsets under `query_location`."""
+    answer = _serialized(text)
+    if not answer["error"]:
+        return Statements(trees=tuple(answer.get("statements", ())))
+    if answer.get("error_type") == "not implemented":
+        return NotSelect(kinds=_kinds(text))
+    return NotParsed(message=answer["error_message"], offset=int(answer["position"]) if "position" in answer else None)
+
+
+def canonical_of(text: str) -> str:
+    """The canonical form of a SELECT by this engine's parser: its tree without places. Empty where it is no SELECT.
+
+    >>> canonical_of("select a  from t -- x") == canonical_of("SELECT a FROM t")
+    True
+    """
+    answer = parse(text)
+    return canonical_of_trees(answer.trees) if isinstance(answer, Statements) else ""
+
+
+def canonical_of_trees(trees: tuple[Tree, ...]) -> str:
+    """The canonical form of trees: JSON with sorted keys, without places."""
+    return canonical(_placeless(trees)).decode()
+
+
+def _placeless(value: Any) -> Any:  # noqa: ANN401 - a JSON tree
+    if isinstance(value, dict):
+        return {key: _placeless(part) for key, part in value.items() if key not in {"query_location", "query_location_length"}}
+    if isinstance(value, list | tuple):
+        return [_placeless(part) for part in value]
+    return value
+
+
+@functools.cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(":memory:", config={"enable_external_access": False, "lock_configuration": True})
+
+
+def _serialized(text: str) -> Tree:
+    with _connection().cursor() as cursor:
+        row = cursor.execute(_SERIALIZE, [text]).fetchone()
+    assert row is not None  # noqa: S101 - a SELECT without FROM has one row
+    answer: Tree = msgspec.json.decode(row[0])
+    return answer
+
+
+def _kinds(text: str) -> tuple[str, ...]:
+    with _connection().cursor() as cursor:
+        return tuple(statement.type.name for statement in cursor.extract_statements(text))
