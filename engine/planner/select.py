@@ -219,23 +219,9 @@ def _fitting(value: str, names: Iterable[str]) -> set[str]:
 
 def _glob(pattern: str) -> re.Pattern[str]:
     """A pattern of paths: `*` stays within a folder, `**` does not; what lies under a folder that fits, fits."""
-    text = ""
-    for part in re.split(r"(\*\*/|\*\*|\*|\?|\[[^\]]*\])", pattern):
-        match part:
-            case "**/":
-                text += "(?:[^/]+/)*"
-            case "**":
-                text += ".*"
-            case "*":
-                text += "[^/]*"
-            case "?":
-                text += "[^/]"
-            case _ if part.startswith("[") and part.endswith("]") and len(part) > 2:
-                inner = part[1:-1]
-                text += f"[{'^' + re.escape(inner[1:]) if inner.startswith('!') else inner.replace(chr(92), '')}]"
-            case _:
-                text += re.escape(part)
-    return re.compile(f"(?:{text})(?:/.*)?\\Z")
+    meaning = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
+    parts = re.split(r"(\*\*/|\*\*|\*|\?)", pattern)
+    return re.compile(f"{''.join(meaning.get(part) or re.escape(part) for part in parts)}(?:/.*)?\\Z")
 
 
 def _folders(path: str) -> Iterable[str]:
