@@ -23,6 +23,7 @@ from interlock.machines.evidence import (
     Found,
     GenesisEvidence,
     Head,
+    Read,
     RefuseEvidence,
     ResetEvidence,
     SealRow,
@@ -279,6 +280,8 @@ class Fold:
                 receipt = evidence.receipt
                 if entry.target == "checkpointed":
                     known.last = _checkpoint(entry, evidence)
+                    if evidence.moved is not None:
+                        self._leave_behind(entry, evidence.moved)
             case _:
                 pass
         if receipt is not None:
@@ -292,6 +295,15 @@ class Fold:
                 )
         if attempt.is_over:
             attempt.bootstrap = attempt.commit = None
+
+    def _leave_behind(self, entry: Entry, moved: Read) -> None:
+        """A rename left a receipt and no token on the old name's head."""
+        left = self._known(moved.model)
+        left.last = Last(
+            head=Head(receipt=moved.receipt), digests=None, how="checkpoint", time=entry.time, sequence=entry.sequence, run=entry.run
+        )
+        if moved.receipt is not None:
+            left.receipts.add(moved.receipt)
 
     def _known(self, model: str) -> ModelFold:
         known = self.models.get(model)
