@@ -10,24 +10,18 @@ from typing import TypeVar
 import msgspec
 
 from interlock.engine.diagnostics import Diagnostic, Position, Refused, in_order, nearest, refused
-from interlock.engine.project.config import (
-    FILE,
-    check_project,
-    default_target_of,
-    environment_names,
-    expand_environment,
-    targets_of,
-    variables_of,
-)
 from interlock.engine.project.decode import decode
 from interlock.engine.project.document import Document, decode_text, read_bytes, refuse_environment
+from interlock.engine.project.environment import environment_names, expand_environment
 from interlock.engine.project.files import DefaultsToml, InterlockToml, ModelToml, SeedToml, SourcesToml
 from interlock.engine.project.models import Defaults, check_relation, check_tags, model_of
 from interlock.engine.project.names import NAME_RULE, is_name, suggestion
 from interlock.engine.project.project import MacroFile, ModelFile, Project, SeedFile, Source
 from interlock.engine.project.seeds import seed_of
 from interlock.engine.project.sources import sources_of
+from interlock.engine.project.targets import FILE, check_project, default_target_of, targets_of
 from interlock.engine.project.tree import walk
+from interlock.engine.project.variables import variables_of
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.records import digest
 
@@ -82,15 +76,14 @@ class _Loader:
         document = Document.parse(FILE, self.text(FILE)[1])
         self.documents.append(document)
         file = decode(document, InterlockToml, document.tree)
-        names = environment_names(document.text)
+        values, unusable = expand_environment(document, environment)
         if file is None:
             # Without an id nothing can be said of targets; the other files are still looked at.
             targets, default, variables, id_, name = {}, None, {}, "", ""
         else:
             check_project(document, file)
-            values = expand_environment(document, environment)
-            targets = targets_of(document, file, self.root, values)
-            default = default_target_of(document, file, targets)
+            targets = targets_of(document, file, self.root, values, without=unusable)
+            default = default_target_of(document, file)
             variables = variables_of(document, file, given, self.findings)
             id_, name = file.project.id, file.project.name
         models = self.models()
@@ -121,7 +114,8 @@ class _Loader:
             sources=sources,
             macros=macros,
             digests=dict(sorted(self.digests.items())),
-            environment=names,
+            environment=environment_names(document),
+            unusable=unusable,
             findings=in_order(findings),
         )
 

@@ -240,6 +240,8 @@ class Project(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Digest of the bytes of every file that was read, by path relative to the project."""
     environment: tuple[str, ...] = ()
     """Names of the environment variables that interlock.toml reads; their values never reach output."""
+    unusable: dict[str, tuple[Diagnostic, ...]] = {}
+    """Targets that need an environment variable which is not set here, and which: refused when one of them is chosen."""
     findings: tuple[Diagnostic, ...]
 
 

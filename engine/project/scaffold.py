@@ -11,8 +11,8 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from interlock.engine.diagnostics import did_you_mean, refused
-from interlock.engine.project.config import FILE
 from interlock.engine.project.names import suggestion
+from interlock.engine.project.targets import FILE
 
 SAMPLES = {"shop": "playground"}
 """Name of a sample → its folder among the package's specs."""

@@ -32,6 +32,12 @@ def _under(directory: str, shown: str, above: frozenset[tuple[int, int]], findin
             for entry in entries:
                 if entry.name.startswith("."):
                     continue
+                if not entry.name.isprintable():
+                    name = os.fsencode(entry.name).decode("utf-8", "backslashreplace")
+                    findings.append(
+                        _unreadable(f"{shown}/{name}", "its name is not UTF-8, or has control characters", "give it another name")
+                    )
+                    continue
                 path = f"{shown}/{entry.name}"
                 if entry.is_dir():
                     folders.append((entry.path, path))
@@ -39,10 +45,11 @@ def _under(directory: str, shown: str, above: frozenset[tuple[int, int]], findin
                     yield path
     except OSError as error:
         because = error.strerror or type(error).__name__
-        at = Position(path=shown)
-        findings.append(
-            Diagnostic(code="S101", summary=f"`{shown}` cannot be read", because=because, remedy="see to its permissions", at=at)
-        )
+        findings.append(_unreadable(shown, because, "see to its permissions"))
         return
     for inner, path in folders:
         yield from _under(inner, path, above | {identity}, findings)
+
+
+def _unreadable(path: str, because: str, remedy: str) -> Diagnostic:
+    return Diagnostic(code="S101", summary=f"`{path}` cannot be read", because=because, remedy=remedy, at=Position(path=path))
