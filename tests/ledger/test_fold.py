@@ -28,7 +28,11 @@ from interlock.machines.evidence import (
     RolledBack,
     Verdict,
 )
+from interlock.machines.machine import Machine
+from interlock.machines.model_run import ModelRun
 from interlock.machines.records import digest_of
+from interlock.machines.run import Run
+from interlock.machines.table import compile_table
 
 
 @pytest.fixture
@@ -355,3 +359,15 @@ def test_the_order_of_events_in_an_attempt_is_the_machines(data: st.DataObject, 
         else:
             with pytest.raises(Illegal):
                 fold.feed(*read_)
+
+
+@pytest.mark.parametrize("machine", [ModelRun, Run])
+def test_the_order_that_is_demanded_is_that_of_the_machines(machine: type[Machine]) -> None:
+    table = compile_table(machine)
+    moves: dict[str, set[tuple[str, str]]] = {}
+    for row in table.rows:
+        ends = {row.target, row.fallback} - {None}
+        moves.setdefault(row.event, set()).update((row.source, str(end)) for end in ends)
+    known = MOVES[table.machine]
+    assert {event: set(pairs) for event, (_, pairs) in known.items()} == moves
+    assert {event: evidence for event, (evidence, _) in known.items()} == machine.evidence_types
