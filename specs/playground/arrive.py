@@ -74,8 +74,10 @@ def orders_of(day: date, customers: list[Row], dice: random.Random) -> tuple[lis
     lines: list[Row] = []
     for minute, order in enumerate(order for order in newest.values() if order["status"] == "placed"):
         changes.append(order | {"status": "shipped", "updated_at": at(day, 8, minute % 60)})
-    for minute, order in enumerate(order for order in newest.values() if order["status"] == "shipped"):
-        if dice.random() < 0.05:
+    recently = at(day - timedelta(days=5), 0, 0)
+    shipped = [order for order in newest.values() if order["status"] == "shipped" and order["ordered_at"] > recently]
+    for minute, order in enumerate(shipped):
+        if dice.random() < 0.04:
             changes.append(order | {"status": "returned", "updated_at": at(day, 12, minute % 60)})
     for number in range(len(newest) + 1, len(newest) + 1 + dice.randint(5, 9)):
         when = at(day, 13 + (number % 7), dice.randrange(60), number % 60)
