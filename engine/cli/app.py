@@ -9,8 +9,8 @@ import msgspec
 import typer
 
 from interlock.engine.cli import options as o
+from interlock.engine.cli.arguments import NotUnderstoodError, terms
 from interlock.engine.cli.arguments import on_change as on_change_pairs
-from interlock.engine.cli.arguments import terms
 
 if TYPE_CHECKING:
     from interlock.engine.cli.invocation import Invocation
@@ -111,7 +111,7 @@ def plan(
 
     del json
     call = _call(ctx)
-    wishes = _on_change(on_change)
+    wishes = on_change_pairs(on_change)
     context = call.open(project=project, target=target, variables=variables, wait=wait)
     result = api.plan(
         context,
@@ -146,9 +146,8 @@ def apply(
 ) -> int:
     """Carry out a saved plan, exactly. A plan is applied once."""
     if plan_id is None:
-        raise typer.BadParameter(
-            "apply needs the id of a plan: `interlock plan` makes one and prints it; `interlock run` plans and applies in one step",
-            ctx=ctx,
+        raise NotUnderstoodError(
+            "apply needs the id of a plan: `interlock plan` makes one and prints it; `interlock run` plans and applies in one step"
         )
     from interlock.engine import api  # noqa: PLC0415
 
@@ -189,7 +188,7 @@ def run(
 
     del json
     call = _call(ctx)
-    wishes = _on_change(on_change)
+    wishes = on_change_pairs(on_change)
     context = call.open(project=project, target=target, variables=variables, wait=wait)
     with call.console.progress() as progress:
         result = api.run(
@@ -409,13 +408,6 @@ def explain(
 
     del json
     return _call(ctx).console.answer(api.explain(code))
-
-
-def _on_change(values: list[str] | None) -> dict[str, str]:
-    try:
-        return on_change_pairs(values)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
 
 
 def _acted(call: Invocation, result: ActResult) -> int:

@@ -12,6 +12,10 @@ ON_CHANGE: Final = ("refuse", "rebuild", "continue")
 GROUPS: Final = frozenset({"ledger", "audit"})
 
 
+class NotUnderstoodError(Exception):
+    """The command line cannot be read as it stands; the text says why, for a person."""
+
+
 def spread(arguments: Sequence[str]) -> list[str]:
     """`--select a b` as `--select a --select b`, as dbt users write it."""
     if not arguments or arguments[0] not in WITHOUT_POSITIONALS:
@@ -59,15 +63,15 @@ def pairs(values: Iterable[str] | None, *, option: str) -> dict[str, str]:
     """`NAME=VALUE` values as a mapping.
 
     Raises:
-        ValueError: one has no `=` or no name, or a name is given twice.
+        NotUnderstoodError: one has no `=` or no name, or a name is given twice.
     """
     found: dict[str, str] = {}
     for value in values or ():
         name, equals, rest = value.partition("=")
         if not equals or not name.strip():
-            raise ValueError(f"{option} takes NAME=VALUE, once for each, and not `{value}`")
+            raise NotUnderstoodError(f"{option} takes NAME=VALUE, once for each, and not `{value}`")
         if name.strip() in found:
-            raise ValueError(f"{option} names `{name.strip()}` twice")
+            raise NotUnderstoodError(f"{option} names `{name.strip()}` twice")
         found[name.strip()] = rest
     return found
 
@@ -76,10 +80,10 @@ def on_change(values: Iterable[str] | None) -> dict[str, str]:
     """`MODEL=refuse|rebuild|continue` values as a mapping.
 
     Raises:
-        ValueError: one is something else.
+        NotUnderstoodError: one is something else.
     """
     found = pairs(values, option="--on-change")
     for model, wish in found.items():
         if wish not in ON_CHANGE:
-            raise ValueError(f"--on-change {model}= takes {', '.join(ON_CHANGE[:-1])} or {ON_CHANGE[-1]}, and not `{wish}`")
+            raise NotUnderstoodError(f"--on-change {model}= takes {', '.join(ON_CHANGE[:-1])} or {ON_CHANGE[-1]}, and not `{wish}`")
     return found

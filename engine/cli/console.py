@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from interlock.engine.diagnostics import Diagnostic, in_order
 from interlock.engine.outcome import Status
@@ -19,7 +19,9 @@ from interlock.engine.views.diagnostics import diagnostics
 from interlock.engine.views.look import is_terminal, look_of, printable
 from interlock.engine.views.progress import Lines, Live
 from interlock.engine.views.redaction import Redactor, nothing_secret, redacted
-from interlock.engine.views.text import AnyResult
+
+if TYPE_CHECKING:
+    from interlock.engine.views.text import AnyResult
 
 
 class Console:

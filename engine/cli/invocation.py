@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import typer
 
 from interlock.engine.cli.app import app
-from interlock.engine.cli.arguments import command_of, pairs, spread, wants_json
+from interlock.engine.cli.arguments import NotUnderstoodError, command_of, pairs, spread, wants_json
 from interlock.engine.cli.console import Console
 from interlock.engine.clock import Clock, system_clock
 from interlock.engine.diagnostics import Diagnostic, Refused
@@ -40,8 +40,11 @@ def invoke(arguments: Sequence[str], clock: Clock | None = None) -> int:
         return console.refused([finding], status="interrupted", exit_code=INTERRUPTED)
     except SystemExit as leaving:  # shell completion leaves this way
         return leaving.code if isinstance(leaving.code, int) else 0
+    except NotUnderstoodError as error:
+        return _not_understood(console, str(error), f"{PROGRAM} {console.command}")
     except _USAGE as error:
-        return console.refused([_usage_finding(error)], status="usage", exit_code=USAGE)
+        context = error.ctx
+        return _not_understood(console, error.format_message().rstrip("."), context.command_path if context is not None else PROGRAM)
     except Exception as error:  # noqa: BLE001 - the last door: it is reported as a bug, with its traceback
         return _bug(console, error)
     return answered if isinstance(answered, int) else 0
@@ -52,10 +55,9 @@ def _refused(console: Console, refusal: Refused) -> int:
     return console.refused(refusal.findings, status=status_of_exit(exit_code), exit_code=exit_code)
 
 
-def _usage_finding(error: Any) -> Diagnostic:
-    context = getattr(error, "ctx", None)
-    path = context.command_path if context is not None else PROGRAM
-    return Diagnostic(code="S122", summary=error.format_message().rstrip("."), remedy=f"`{path} --help` shows what it takes")
+def _not_understood(console: Console, summary: str, command: str) -> int:
+    finding = Diagnostic(code="S122", summary=summary, remedy=f"`{command} --help` shows what it takes")
+    return console.refused([finding], status="usage", exit_code=USAGE)
 
 
 def _bug(console: Console, error: Exception) -> int:
@@ -80,14 +82,12 @@ class Invocation:
         """Open the project's context; from here on its secrets are taken out of everything that is shown.
 
         Raises:
+            NotUnderstoodError: a variable is not written as `NAME=VALUE`.
             Refused: there is no project, or it cannot be read.
         """
         from interlock.engine import api  # noqa: PLC0415 - after usage is known to be right
 
-        try:
-            named = pairs(variables, option="--vars")
-        except ValueError as error:
-            raise typer.BadParameter(str(error)) from error
+        named = pairs(variables, option="--vars")
         context = api.open_context(project, target=target, variables=named, clock=self._clock, wait_seconds=wait)
         self.console.redact = context.redact
         return context

@@ -32,7 +32,7 @@ def refusal(look: Look, *, code: str, summary: str, because: str, remedy: str, d
     label = look.ink(f"refused[{code}]" if code else "refused", "red", "bold")
     lines = [f"{indent}{label}: {one_line(summary)}"]
     if detail:
-        lines += indented(detail, indent + "  | ")
+        lines += indented(detail, indent + "  ")
     return lines + evidence(because=because, remedy=remedy, look=look, indent=indent + "  ")
 
 

@@ -30,7 +30,7 @@ _RANGES_SHOWN: Final = 6
 
 def action_word(action: str) -> str:
     """An action as people read it."""
-    return action.replace("_", " ")
+    return "no-op" if action == "no_op" else action.replace("_", " ")
 
 
 def plan_text(result: PlanResult, look: Look) -> list[str]:

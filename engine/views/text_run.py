@@ -18,7 +18,7 @@ _WITHHELD: Final = "upstream"
 def run_text(result: RunResult, look: Look) -> list[str]:
     """A run as lines."""
     lines = headed(result, look)
-    lines += authority_lines(result.authority, look)
+    lines += [] if result.settled else authority_lines(result.authority, look)
     lines += [f"settled first: run {one_line(run)}, which had not ended" for run in result.settled]
     lines += [printable(said) for said in result.said]
     if result.run is not None:
