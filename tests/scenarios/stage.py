@@ -86,7 +86,8 @@ class Stage:
         self.clock = scenario.clock
         self.plans: dict[str, str] = {}
         files = dict(scenario.files)
-        files.setdefault("interlock.toml", DEFAULT_CONFIG)
+        if not any(path.endswith("interlock.toml") for path in files):
+            files["interlock.toml"] = DEFAULT_CONFIG
         for path, content in files.items():
             self.write(path, content)
 
