@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import InitVar, dataclass
-from typing import Final, Literal, TypeAlias, assert_never
+from typing import Final, Literal, NoReturn, TypeAlias, assert_never
 
 from interlock.machines.evidence import (
     AcceptEvidence,
@@ -52,8 +52,17 @@ def _demand(key: object) -> None:
         raise PermitDenied(msg)
 
 
+class _Permit:
+    """What all permits share: there is no way around the constructor."""
+
+    __slots__ = ()
+
+    def __reduce__(self) -> NoReturn:
+        raise PermitDenied("a permit is neither copied nor stored")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WritePermit:
+class WritePermit(_Permit):
     """The door to a transaction that writes one model. Comes from a ModelRun in `bootstrapping`."""
 
     model: str
@@ -68,7 +77,7 @@ class WritePermit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CommitPermit:
+class CommitPermit(_Permit):
     """The door to COMMIT, for this receipt of this attempt and no other."""
 
     anchor: str
@@ -81,7 +90,7 @@ class CommitPermit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PreparePermit:
+class PreparePermit(_Permit):
     """The door to the serial transaction before the models. Comes from a Run in `authorized`."""
 
     run: str
@@ -93,7 +102,7 @@ class PreparePermit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SealPermit:
+class SealPermit(_Permit):
     """The door to a run's seal row. Comes from a Run in `running` whose models have all ended."""
 
     run: str
@@ -105,7 +114,7 @@ class SealPermit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ActPermit:
+class ActPermit(_Permit):
     """The door to the transaction of an act of the ledger. Comes from the act's own record."""
 
     act: Act
