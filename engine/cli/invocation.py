@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import traceback
 from collections.abc import Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from interlock.engine.api import Context
 
 PROGRAM: Final = "interlock"
+_COMPLETION: Final = "_INTERLOCK_COMPLETE"
 _USAGE: Final[type[Any]] = typer.BadParameter.__bases__[0]
 """typer's usage error, which it does not export by itself."""
 
@@ -30,24 +32,39 @@ def invoke(arguments: Sequence[str], clock: Clock | None = None) -> int:
     console = Console(json=wants_json(arguments), environment=os.environ)
     console.command = command_of(arguments)
     try:
-        command = typer.main.get_command(app)
         words = spread(arguments) if arguments else ["--help"]
-        answered = command.main(args=words, prog_name=PROGRAM, standalone_mode=False, obj=Invocation(console, clock))
+        command = _command()
+        if _COMPLETION in os.environ:
+            command.main(args=words, prog_name=PROGRAM, complete_var=_COMPLETION)
+        # Not through `main`: it takes an EOFError for an interrupt and a broken pipe for an end, wherever they come from.
+        with command.make_context(PROGRAM, words, obj=Invocation(console, clock)) as context:
+            answered = command.invoke(context)
     except Refused as refusal:
         return _refused(console, refusal)
     except (typer.Abort, KeyboardInterrupt):
-        finding = Diagnostic(code="G562", summary="interrupted", remedy="run it again; what was open is settled first")
-        return console.refused([finding], status="interrupted", exit_code=INTERRUPTED)
+        return _interrupted(console)
+    except typer.Exit as leaving:
+        return int(leaving.exit_code)
     except SystemExit as leaving:  # shell completion leaves this way
         return leaving.code if isinstance(leaving.code, int) else 0
     except NotUnderstoodError as error:
         return _not_understood(console, str(error), f"{PROGRAM} {console.command}")
     except _USAGE as error:
-        context = error.ctx
-        return _not_understood(console, error.format_message().rstrip("."), context.command_path if context is not None else PROGRAM)
+        path = error.ctx.command_path if error.ctx is not None else PROGRAM
+        return _not_understood(console, error.format_message().rstrip("."), path)
     except Exception as error:  # noqa: BLE001 - the last door: it is reported as a bug, with its traceback
         return _bug(console, error)
     return answered if isinstance(answered, int) else 0
+
+
+@functools.cache
+def _command() -> Any:
+    return typer.main.get_command(app)
+
+
+def _interrupted(console: Console) -> int:
+    finding = Diagnostic(code="G562", summary="interrupted", remedy="run it again; what was open is settled first")
+    return console.refused([finding], status="interrupted", exit_code=INTERRUPTED)
 
 
 def _refused(console: Console, refusal: Refused) -> int:
