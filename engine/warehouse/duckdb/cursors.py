@@ -9,7 +9,7 @@ from typing import Any
 
 import duckdb
 
-from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, INTERRUPTED, classify
+from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, INTERRUPTED, not_prepared
 from interlock.engine.warehouse.protocol import Row, WarehouseError
 
 
@@ -71,7 +71,7 @@ class Cursors:
             for statement in self._preparation:
                 cursor.execute(statement)
         except DRIVER_ERRORS as error:
-            raise classify(error) from error  # type: ignore[arg-type]
+            raise not_prepared(error) from error  # type: ignore[arg-type]
         return cursor
 
     def give(self, cursor: duckdb.DuckDBPyConnection) -> None:

@@ -123,6 +123,13 @@ def classify_attach(error: DriverError, path: Path) -> WarehouseError:
             return as_("W609", "permanent", f"`{path}` cannot be read: {said.exception_message}", "check the disk")
 
 
+def not_prepared(error: DriverError) -> WarehouseError:
+    """A setting or a macro that DuckDB does not take: the database is there all the same, so never of kind `absent`."""
+    known = classify(error)
+    remedy = known.remedy or "check `settings` of the target, and the project's macros"
+    return WarehouseError(known.message, kind="permanent", scope="target", code=known.code, remedy=remedy, offset=known.offset)
+
+
 def outcome_unknown(error: BaseException, *, disk: Literal["full", "room"]) -> WarehouseError:
     """A COMMIT that raised: rows may be durable all the same. `code` says what happened as far as it is known."""
     code = OUTCOME_UNKNOWN

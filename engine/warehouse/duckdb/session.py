@@ -18,10 +18,12 @@ from interlock.engine import faults
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.warehouse.duckdb.control import Bound
 from interlock.engine.warehouse.duckdb.cursors import Cursors, fetch, interrupted
-from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify, classify_attach, outcome_unknown
+from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify, classify_attach, not_prepared, outcome_unknown
 from interlock.engine.warehouse.duckdb.files import demand_openable, disk, file_id, lock_file
 from interlock.engine.warehouse.duckdb.quoting import identifier, string
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
+from interlock.engine.warehouse.duckdb.settings import costs
+from interlock.engine.warehouse.duckdb.settings import statements as settings_of
 from interlock.engine.warehouse.duckdb.transaction import DuckDBTransaction, demand_permit, not_permitted
 from interlock.engine.warehouse.lock import PAUSE_SECONDS, holder_of
 from interlock.engine.warehouse.protocol import ALIAS, Statement, WarehouseError
@@ -59,14 +61,14 @@ def open_session(
         macros: CREATE TEMP MACRO statements, for every cursor.
         attach: other database files by alias, read-only.
         create: whether the file may be made.
-        settings: DuckDB settings by name, for every cursor.
+        settings: DuckDB settings by name, for every cursor; `None`: those of the target, with ours where it says nothing.
         threads: DuckDB's own; ours come on top, one cursor each.
         wait_seconds: how long a busy database is waited for.
 
     Raises:
         WarehouseError: it cannot be opened, with the code that says why.
     """
-    plan = _Opening(target, root=root, macros=macros, attach=attach or {}, settings=settings or {}, threads=threads)
+    plan = _Opening(target, root=root, macros=macros, attach=attach or {}, settings=settings, threads=threads)
     return DuckDBSession(target.location, plan.open(write=True, create=create, wait_seconds=wait_seconds))
 
 
@@ -85,7 +87,7 @@ def open_reader(
     Raises:
         WarehouseError: of kind `absent` where there is no such file; else with the code that says why not.
     """
-    plan = _Opening(target, root=root, macros=macros, attach=attach or {}, settings=settings or {}, threads=threads)
+    plan = _Opening(target, root=root, macros=macros, attach=attach or {}, settings=settings, threads=threads)
     cursors = plan.open(write=False, create=False, wait_seconds=wait_seconds)
     try:
         return DuckDBReader(cursors, on_close=cursors.close)
@@ -200,7 +202,7 @@ class _Opening:
         root: Path,
         macros: Sequence[str],
         attach: Mapping[str, Path],
-        settings: Mapping[str, str],
+        settings: Mapping[str, str] | None,
         threads: int,
     ) -> None:
         self._location = target.location
@@ -209,13 +211,18 @@ class _Opening:
         # `errors_as_json` is a setting of the cursor; so are macros; the others are set again where one was changed.
         self._preparation = (
             "SET errors_as_json = true",
-            *(f"SET {identifier(name)} = {string(value)}" for name, value in settings.items()),
+            *(
+                settings_of(target)
+                if settings is None
+                else (f"SET {identifier(name)} = {string(value)}" for name, value in settings.items())
+            ),
             *macros,
         )
         self._once = (
             f"SET file_search_path = {string(str(root))}",
             # An in-memory connection would spill into the working directory.
             f"SET temp_directory = {string(str(self._location) + '.tmp')}",
+            *costs(target),
         )
 
     def open(self, *, write: bool, create: bool, wait_seconds: float | None) -> Cursors:
@@ -253,7 +260,7 @@ class _Opening:
             for statement in self._once:
                 connection.execute(statement)
         except DRIVER_ERRORS as error:
-            raise classify(error) from error  # type: ignore[arg-type]
+            raise not_prepared(error) from error  # type: ignore[arg-type]
         # TYPE keeps DuckDB from looking for an extension that would read a file of another kind.
         options = "TYPE duckdb" if write else "TYPE duckdb, READ_ONLY"
         try:

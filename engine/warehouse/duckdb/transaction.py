@@ -18,6 +18,7 @@ _State: TypeAlias = Literal["open", "dead", "committing", "committed", "rolled_b
 
 _ALIVE = "SELECT 1"
 _FORGET_DELTA = f"DROP TABLE IF EXISTS {DELTA}"
+_DELTA_NAME = DELTA.rpartition(".")[2]
 _RECEIPT = INSERT_RECEIPT.digest
 
 
@@ -59,7 +60,7 @@ class DuckDBTransaction:
         if self._cursors.interrupted.is_set():
             self._state = "dead"
             raise interrupted()
-        if DELTA in statement.text:
+        if _DELTA_NAME in statement.text:
             self._delta = True
         try:
             faults.point(f"warehouse.{statement.role}.before")
