@@ -55,9 +55,10 @@ def test_it_says_who_has_it_and_only_while_they_have_it(path: Path) -> None:
 
 def test_a_busy_lock_names_its_holder_and_exits_three(path: Path) -> None:
     clock = Clock()
-    with acquire(path, ADA) as lock, pytest.raises(Refused) as caught:
+    with acquire(path, ADA) as lock:
         lock.names_run("r9")
-        acquire(path, BOB, sleep=clock.sleep, monotonic=clock.monotonic)
+        with pytest.raises(Refused) as caught:
+            acquire(path, BOB, sleep=clock.sleep, monotonic=clock.monotonic)
     assert caught.value.exit_code == 3
     finding = caught.value.findings[0]
     assert finding.code == "W603"

@@ -14,6 +14,7 @@ from interlock.engine.warehouse.duckdb.quoting import comment_on, identifier, li
 
 CONNECTION = duckdb.connect()
 CONNECTION.execute("SET TimeZone = 'UTC'")
+CONNECTION.execute("ATTACH ':memory:' AS warehouse")
 NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=30)
 
 
@@ -35,11 +36,11 @@ def test_any_name_survives(name: str) -> None:
 
 @given(NAMES)
 def test_any_name_can_be_a_relation(name: str) -> None:
-    with duckdb.connect() as connection:
-        connection.execute("ATTACH ':memory:' AS warehouse")
-        connection.execute(f"CREATE TABLE {relation('main', name)} AS SELECT 1 AS a")
-        connection.execute(comment_on("table", relation("main", name), name))
-        assert connection.execute("SELECT table_name, comment FROM duckdb_tables()").fetchall() == [(name, name)]
+    quoted = relation("main", name)
+    CONNECTION.execute(f"CREATE TABLE {quoted} AS SELECT 1 AS a")
+    CONNECTION.execute(comment_on("table", quoted, name))
+    assert CONNECTION.execute("SELECT table_name, comment FROM duckdb_tables()").fetchall() == [(name, name)]
+    CONNECTION.execute(f"DROP TABLE {quoted}")
 
 
 @given(st.integers(min_value=-(2**127) + 1, max_value=2**127 - 1))

@@ -139,6 +139,8 @@ def test_a_comment_without_a_token_has_none(description: str) -> None:
     assert token_of(comment_with(description, None)) is None
 
 
-@pytest.mark.parametrize("comment", [None, "", f"[interlock:{'a' * 63}]", f"[interlock:{'a' * 64}] more", f"x[interlock:{'a' * 64}]", f"[interlock:{'A' * 64}]"])
+@pytest.mark.parametrize(
+    "comment", [None, "", f"[interlock:{'a' * 63}]", f"[interlock:{'a' * 64}] more", f"x[interlock:{'a' * 64}]", f"[interlock:{'A' * 64}]"]
+)
 def test_what_is_not_quite_a_token_is_none(comment: str | None) -> None:
     assert token_of(comment) is None

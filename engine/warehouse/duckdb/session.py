@@ -208,9 +208,10 @@ class _Opening:
         self._location = target.location
         self._attach = attach
         self._threads = threads
-        # `errors_as_json` is a setting of the cursor; so are macros; the others are set again where one was changed.
+        # All of these are the cursor's own: another cursor does not have them.
         self._preparation = (
             "SET errors_as_json = true",
+            f"SET file_search_path = {string(str(root))}",
             *(
                 settings_of(target)
                 if settings is None
@@ -219,7 +220,6 @@ class _Opening:
             *macros,
         )
         self._once = (
-            f"SET file_search_path = {string(str(root))}",
             # An in-memory connection would spill into the working directory.
             f"SET temp_directory = {string(str(self._location) + '.tmp')}",
             *costs(target),
