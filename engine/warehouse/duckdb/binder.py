@@ -14,8 +14,8 @@ from interlock.engine.warehouse.protocol import ALIAS
 from interlock.machines.evidence import Column
 from interlock.machines.records import Record
 
-FILES: Final = "interlock_files"
-"""Alias of the database in which file sources have their shadows."""
+SOURCES: Final = "interlock_sources"
+"""Alias of the database in which sources have their shadows, each by its name in the project."""
 
 _LOCKDOWN: Final = {
     "python_enable_replacements": False,
@@ -67,19 +67,20 @@ class Functions(NamedTuple):
 class Binder:
     """Binds texts and runs none of the author's. Not for use by two threads at once."""
 
-    def __init__(self, settings: Iterable[str] = (), *, catalogs: Iterable[str] = ()) -> None:
+    def __init__(self, settings: Iterable[str] = ()) -> None:
         """Open it.
 
         Args:
             settings: SET statements of the target.
-            catalogs: aliases of other databases that texts may name.
 
         Raises:
             UnknownSetting: DuckDB does not take one of the settings.
         """
         self._connection = duckdb.connect(":memory:", config=_LOCKDOWN)
+        self.types: dict[str, str | NotBound] = {}
+        """What names of types came to; a memory for those who ask often."""
         self._schemas: set[tuple[str, str]] = set()
-        for catalog in (ALIAS, FILES, *catalogs):
+        for catalog in (ALIAS, SOURCES):
             self._connection.execute(f"ATTACH ':memory:' AS {identifier(catalog)}")
             self._schemas.add((catalog.lower(), "main"))
         for statement in settings:

@@ -1,0 +1,138 @@
+"""Which functions a model may call, and which of them do not give the same answer twice."""
+
+from __future__ import annotations
+
+from typing import Final
+
+TABLE_FUNCTIONS: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "repeat", "repeat_row", "unnest", "regexp_split_to_table"})
+"""The table functions that a model may call: they look at their arguments and at nothing else."""
+
+OUTSIDE: Final = frozenset(
+    {
+        "current_connection_id",
+        "current_query",
+        "current_query_id",
+        "current_setting",
+        "current_transaction_id",
+        "currval",
+        "getenv",
+        "getvariable",
+        "in_search_path",
+        "json_execute_serialized_sql",
+        "json_serialize_plan",
+        "nextval",
+        "parse_duckdb_log_message",
+        "pg_sleep",
+        "query",
+        "query_table",
+        "setseed",
+        "setval",
+        "sleep_ms",
+        "stats",
+        "txid_current",
+        "which_secret",
+        "write_log",
+    }
+)
+"""Scalar functions that read the session or the machine, or leave something behind."""
+
+OUTSIDE_PREFIXES: Final = ("read_", "duckdb_", "pragma_", "sniff_", "parquet_", "has_", "inet_", "pg_get_", "__internal_")
+
+VOLATILE: Final = frozenset(
+    {
+        "ago",
+        "current_catalog",
+        "current_database",
+        "current_date",
+        "current_localtime",
+        "current_localtimestamp",
+        "current_schema",
+        "current_schemas",
+        "current_time",
+        "current_timestamp",
+        "gen_random_uuid",
+        "get_current_time",
+        "get_current_timestamp",
+        "localtime",
+        "localtimestamp",
+        "now",
+        "pg_conf_load_time",
+        "pg_postmaster_start_time",
+        "random",
+        "today",
+        "transaction_timestamp",
+        "uuid",
+        "uuidv4",
+        "uuidv7",
+        "vector_type",
+        "version",
+    }
+)
+"""Functions whose answer depends on when or where they are asked."""
+
+CLOCK_WORDS: Final = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
+"""Volatile functions that are written without brackets, so that they look like columns."""
+
+UNSTABLE_BY_ZONE: Final = frozenset(
+    {
+        "+",
+        "-",
+        "century",
+        "date_diff",
+        "date_part",
+        "date_sub",
+        "date_trunc",
+        "datediff",
+        "datepart",
+        "datesub",
+        "datetrunc",
+        "day",
+        "dayname",
+        "dayofmonth",
+        "dayofweek",
+        "dayofyear",
+        "decade",
+        "era",
+        "error",
+        "generate_series",
+        "hour",
+        "isodow",
+        "isoyear",
+        "julian",
+        "last_day",
+        "make_timestamptz",
+        "microsecond",
+        "millennium",
+        "millisecond",
+        "minute",
+        "month",
+        "monthname",
+        "quarter",
+        "range",
+        "second",
+        "strftime",
+        "time_bucket",
+        "timezone",
+        "timezone_hour",
+        "timezone_minute",
+        "week",
+        "weekday",
+        "weekofyear",
+        "year",
+        "yearweek",
+    }
+)
+"""The engine does not call them consistent because they depend on the time zone, which we set; `error` only raises."""
+
+ORDERED: Final = frozenset({"any_value", "arbitrary", "array_agg", "first", "group_concat", "last", "list", "listagg", "string_agg"})
+"""Aggregates whose answer depends on the order of rows, which is not fixed unless they are given one."""
+
+
+def is_outside(name: str) -> bool:
+    """Whether a function other than a table function reads or writes something outside of its arguments."""
+    return name in OUTSIDE or name.startswith(OUTSIDE_PREFIXES)
+
+
+def is_volatile(name: str, arguments: int) -> bool:
+    """Whether it may answer differently when it is asked again: `age(x)` counts from today, `age(x, y)` does not."""
+    return name in VOLATILE or (name == "age" and arguments == 1)

@@ -1,0 +1,244 @@
+"""What a syntax tree says: relations that it reads (with the scope of CTEs), functions, parameters, and what is not allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, TypeAlias
+
+from interlock.engine.compiler.functions import CLOCK_WORDS
+from interlock.engine.warehouse.duckdb.parser import NOWHERE, Tree
+
+
+class Cte(NamedTuple):
+    """A CTE and the scope in which its own text stands."""
+
+    entry: Tree
+    scope: Scope
+
+
+Scope: TypeAlias = Mapping[str, Cte]
+
+QUERIES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+
+
+class Reference(NamedTuple):
+    """A relation by name, that is no CTE."""
+
+    path: tuple[str, ...]
+    offset: int | None
+    alias: str
+    time_travel: bool
+
+
+class Call(NamedTuple):
+    """A function by name."""
+
+    name: str
+    offset: int | None
+    arguments: int
+    table: bool
+    ordered: bool
+
+
+class Problem(NamedTuple):
+    """Something that no model may hold."""
+
+    code: str
+    summary: str
+    because: str
+    remedy: str
+    offset: int | None
+
+
+class SetOperation(NamedTuple):
+    """UNION, EXCEPT or INTERSECT by position, and its scope."""
+
+    node: Tree
+    scope: Scope
+
+
+class Cast(NamedTuple):
+    """A text literal and the type that it is cast to."""
+
+    text: str
+    type: str
+    offset: int | None
+
+
+class Reading:
+    """Everything that one walk over a tree finds."""
+
+    def __init__(self, tree: Tree) -> None:
+        """Walk over one statement."""
+        self.root: Tree = tree["node"]
+        self.references: list[Reference] = []
+        self.calls: list[Call] = []
+        self.problems: list[Problem] = []
+        self.set_operations: list[SetOperation] = []
+        self.casts: list[Cast] = []
+        self.parameters: list[tuple[str, int | None]] = []
+        self.column_references: list[tuple[tuple[str, ...], int | None, int]] = []
+        self.notes: set[str] = set()
+        self.samples: list[int | None] = []
+        self.bound_to: dict[int, Cte | None] = {}
+        """For each BASE_TABLE node, by identity: the CTE that it names."""
+        self.scopes: dict[int, Scope] = {}
+        """For each query node, by identity: the scope inside of it, its own CTEs included."""
+        self._nodes: list[Tree] = []
+        self._table_functions: set[int] = set()
+        self._visit(self.root, {})
+
+    def _visit(self, value: Any, scope: Scope) -> None:  # noqa: ANN401 - a JSON tree
+        if isinstance(value, list):
+            for part in value:
+                self._visit(part, scope)
+            return
+        if not isinstance(value, dict):
+            return
+        kind = value.get("type")
+        if isinstance(kind, str):
+            if "cte_map" in value:
+                scope = self._query(value, kind, scope)
+            else:
+                self._look(value, kind, scope)
+        for key, part in value.items():
+            if key != "cte_map" and isinstance(part, list | dict):
+                if key == "right" and kind == "RECURSIVE_CTE_NODE":
+                    self._visit(part, {**scope, value["cte_name"].lower(): Cte({"query_node": value}, scope)})
+                else:
+                    self._visit(part, scope)
+
+    def _query(self, node: Tree, kind: str, scope: Scope) -> Scope:
+        if kind not in QUERIES:
+            self.problems.append(
+                Problem("L214", "a CTE writes", f"it is {_article(kind)}, which changes rows", "a model is one SELECT that only reads", _first_offset(node))
+            )
+        for entry in node["cte_map"].get("map", ()):
+            self._visit(entry["value"].get("query_node"), scope)
+            self._visit({key: part for key, part in entry["value"].items() if key != "query_node"}, scope)
+            scope = {**scope, entry["key"].lower(): Cte(entry["value"], scope)}
+        self.scopes[id(node)] = scope
+        self._constructs(node, kind, scope)
+        return scope
+
+    def _constructs(self, node: Tree, kind: str, scope: Scope) -> None:
+        for modifier in node.get("modifiers", ()):
+            match modifier.get("type"):
+                case "LIMIT_MODIFIER" | "LIMIT_PERCENT_MODIFIER":
+                    self.notes.add("LIMIT")
+                case "DISTINCT_MODIFIER":
+                    self.notes.add("DISTINCT")
+        if "qualify" in node:
+            self.notes.add("QUALIFY")
+        if node.get("group_expressions") or node.get("aggregate_handling") == "FORCE_AGGREGATES":
+            self.notes.add("GROUP BY")
+        if "sample" in node:
+            self._sample(node["sample"], _first_offset(node))
+        if kind == "SET_OPERATION_NODE":
+            if node.get("setop_type") != "UNION_BY_NAME":
+                self.set_operations.append(SetOperation(node, scope))
+            if node.get("setop_type") != "UNION" or not node.get("setop_all"):
+                self.notes.add("DISTINCT")
+
+    def _sample(self, sample: Tree, offset: int | None) -> None:
+        if not sample.get("repeatable"):
+            self.samples.append(offset)
+
+    def _look(self, node: Tree, kind: str, scope: Scope) -> None:
+        offset = offset_of(node)
+        match kind:
+            case "BASE_TABLE":
+                self._base_table(node, scope, offset)
+            case "SHOW_REF":
+                self.problems.append(
+                    Problem("L203", "DESCRIBE, SHOW and SUMMARIZE are no SELECT", "what they give is not made of rows of a relation", "select the columns by name", offset)
+                )
+            case "TABLE_FUNCTION":
+                function = node.get("function", {})
+                self._table_functions.add(id(function))
+                self.calls.append(Call(function.get("function_name", "").lower(), offset, len(function.get("arguments", ())), table=True, ordered=True))
+            case "FUNCTION" if id(node) not in self._table_functions:
+                ordered = bool(node.get("order_bys", {}).get("orders"))
+                self.calls.append(Call(node.get("function_name", "").lower(), offset, len(node.get("arguments", ())), table=False, ordered=ordered))
+            case "PARAMETER" | "VALUE_PARAMETER":
+                self.parameters.append((node.get("identifier", ""), offset))
+            case "COLUMN_REF":
+                names = tuple(node.get("column_names", ()))
+                self.column_references.append((names, offset, node.get("query_location_length", 0)))
+                if len(names) == 1 and names[0].lower() in CLOCK_WORDS:
+                    self.calls.append(Call(names[0].lower(), offset, 0, table=False, ordered=True))
+            case "OPERATOR_CAST":
+                literal = node.get("child", {}).get("literal", {})
+                if literal.get("kind") == "STRING":
+                    place = offset_of(node["child"])
+                    self.casts.append(Cast(literal.get("text", ""), node.get("type_expr", {}).get("type_name", ""), offset if place is None else place))
+            case "PIVOT":
+                self._pivot(node, offset)
+            case "JOIN":
+                self.notes.add("JOIN")
+            case _ if node.get("class") == "WINDOW":
+                self.notes.add("window")
+                self.calls.append(Call(node.get("function_name", "").lower(), offset, 0, table=False, ordered=True))
+
+    def _base_table(self, node: Tree, scope: Scope, offset: int | None) -> None:
+        path = tuple(node.get("qualified_name", {}).get("path", ()))
+        if "sample" in node:
+            self._sample(node["sample"], offset)
+        name = path[-1].lower() if path else ""
+        if name in scope and (len(path) == 1 or (len(path) == 2 and path[0].lower() == "recurring")):  # noqa: PLR2004 - schema and name
+            self.bound_to[id(node)] = scope[name]
+            return
+        self.bound_to[id(node)] = None
+        self.references.append(Reference(path, offset, node.get("alias", ""), "at_clause" in node))
+        self._nodes.append(node)
+
+    def _pivot(self, node: Tree, offset: int | None) -> None:
+        for pivot in node.get("pivots", ()):
+            if pivot.get("pivot_enum") or not pivot.get("entries"):
+                self.problems.append(dynamic_pivot(offset))
+
+    def reference_of(self, node: Tree) -> Reference | None:
+        """The reference that a BASE_TABLE node is; nothing for a CTE's."""
+        for known, reference in zip(self._nodes, self.references, strict=True):
+            if known is node:
+                return reference
+        return None
+
+
+def dynamic_pivot(offset: int | None) -> Problem:
+    """The finding for a PIVOT whose columns depend on rows."""
+    return Problem(
+        "L215",
+        "PIVOT without its values",
+        "its columns would depend on the rows that are there, and rows would be read while names are resolved",
+        "write the values: `PIVOT … ON column IN ('a', 'b') …`",
+        offset,
+    )
+
+
+def offset_of(node: Tree) -> int | None:
+    """The byte offset of a node; nothing where DuckDB gave none."""
+    offset = node.get("query_location")
+    return offset if isinstance(offset, int) and offset != NOWHERE else None
+
+
+def _first_offset(value: Any) -> int | None:  # noqa: ANN401 - a JSON tree
+    """The least offset in a tree."""
+    if isinstance(value, list):
+        found = [offset for part in value if (offset := _first_offset(part)) is not None]
+    elif isinstance(value, dict):
+        own = offset_of(value)
+        found = [offset for part in value.values() if isinstance(part, list | dict) and (offset := _first_offset(part)) is not None]
+        if own is not None:
+            found.append(own)
+    else:
+        return None
+    return min(found, default=None)
+
+
+def _article(kind: str) -> str:
+    word = kind.removesuffix("_NODE").removesuffix("_QUERY")
+    return f"{'an' if word[0] in 'AEIOU' else 'a'} {word}"
+
+
+first_offset = _first_offset

@@ -1,0 +1,189 @@
+"""Sources as they are read: a relation's name, or a reader call over the files that were matched."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from interlock.engine.compiler.compiled import Compiled, CompiledSource
+from interlock.engine.compiler.names import physical
+from interlock.engine.compiler.types import canonical_type
+from interlock.engine.compiler.world import World
+from interlock.engine.diagnostics import Diagnostic, Position
+from interlock.engine.project.project import Project, Source
+from interlock.engine.warehouse.duckdb.binder import SOURCES, Binder, NotBound, Shadow
+from interlock.engine.warehouse.duckdb.quoting import identifier, literal, relation, relation_in, string
+from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.evidence import Column
+from interlock.machines.records import digest
+
+_READERS: Final = {"csv": "read_csv", "json": "read_json", "parquet": "read_parquet"}
+
+
+def database_alias(path: str) -> str:
+    """The alias under which another DuckDB file is attached, from its path as the project writes it."""
+    return "src_" + digest("source-database", path.encode())[:16]
+
+
+def attachments(project: Project, compiled: Compiled) -> dict[str, Path]:
+    """Database files that the compiled sources live in, by alias."""
+    paths = {source.source.database for source in compiled.sources.values() if source.source.database is not None}
+    return {database_alias(path): project.root / path for path in sorted(paths)}
+
+
+def match_files(project: Project) -> dict[str, tuple[str, ...]]:
+    """The files of each file source, sorted, relative to the project with forward slashes; none where nothing matches."""
+    found: dict[str, tuple[str, ...]] = {}
+    for source in project.sources.values():
+        if source.path is not None:
+            matches = glob.glob(source.path, root_dir=project.root, recursive=True)  # noqa: PTH207 - patterns may leave the project
+            files = (Path(match).as_posix() for match in matches if (project.root / match).is_file())
+            found[source.name] = tuple(sorted(files))
+    return found
+
+
+def source_sql(source: Source, target: TargetConfig, files: tuple[str, ...] = ()) -> str:
+    """What stands in a FROM clause for a source: a quoted name, or a reader over its files.
+
+    Declared columns of files are what the reader is told and all that it gives, so `*` means the declared ones.
+    """
+    if source.path is None:
+        if source.database is not None:
+            return relation_in(database_alias(source.database), source.schema or "main", source.identifier or source.name)
+        return relation(*physical(source, target))
+    format_ = source.format or "parquet"
+    arguments = ["[" + ", ".join(string(file) for file in files) + "]"]
+    arguments += [f"{option} = {_option(value)}" for option, value in sorted(source.options.items())]
+    declared = source.columns
+    if declared is not None and format_ != "parquet":
+        all_named = format_ == "json" or source.options.get("header") is False
+        struct = ", ".join(f"{string(name)}: {string(column.type)}" for name, column in declared.items())
+        arguments.append(f"{'columns' if all_named else 'types'} = {{{struct}}}")
+    call = f"{_READERS[format_]}({', '.join(arguments)})"
+    if declared is None:
+        return call
+    return f"(SELECT {', '.join(identifier(name) for name in declared)} FROM {call})"
+
+
+def bound_name(name: str) -> str:
+    """What stands at a source's span while names are resolved."""
+    return relation_in(SOURCES, "main", name)
+
+
+def identity(source: Source, target: TargetConfig) -> dict[str, Any]:
+    """How a source is read, as part of the definition of its readers; never which files there are."""
+    if source.path is not None:
+        columns = None if source.columns is None else {name: column.type for name, column in source.columns.items()}
+        return {"path": source.path, "format": source.format, "options": dict(sorted(source.options.items())), "columns": columns}
+    if source.database is not None:
+        return {"database": source.database, "relation": f"{source.schema or 'main'}.{source.identifier or source.name}"}
+    return {"relation": ".".join(physical(source, target))}
+
+
+def position(source: Source, *keys: str) -> Position:
+    """Where a source is declared."""
+    path, _, key = source.origin.partition(": ")
+    return Position(path=path, key=".".join([key or f"sources.{source.name}", *keys]))
+
+
+class SourceCompiler:
+    """Compiles the sources that are used, and makes their shadows."""
+
+    def __init__(self, project: Project, target: TargetConfig, world: World | None, binder: Binder) -> None:
+        """Nothing is done yet."""
+        self._project = project
+        self._target = target
+        self._world = world
+        self._binder = binder
+        self._files: Mapping[str, tuple[str, ...]] | None = None if world is None else world.files
+        self.done: dict[str, CompiledSource] = {}
+        self.findings: list[Diagnostic] = []
+
+    def compile(self, name: str) -> None:
+        """Compile one source, once. One that cannot be read as declared leaves findings, and is not among the done."""
+        source = self._project.sources[name]
+        before = len(self.findings)
+        declared = self._declared(source)
+        observed = None if self._world is None else self._world.sources.get(name)
+        files = self._matched(source)
+        if source.path is not None and not files:
+            self._finding(
+                source, "S119", f"source `{name}` matches no file", f"nothing matches `{source.path}`", "put a file there, or correct its `path`", "path"
+            )
+        elif self._world is not None and name in self._world.unreadable:
+            self._finding(source, "P425", f"source `{name}` could not be read", self._world.unreadable[name], "see that it can be read, then plan again")
+        elif declared is None and observed is None and source.columns is None:
+            self._finding(
+                source,
+                "S105",
+                f"the columns of source `{name}` are not known",
+                "they are not declared, and the warehouse was not looked at",
+                f'declare them under [sources."{name}".columns]',
+                "columns",
+            )
+        if declared is not None and observed is not None:
+            self._compare(source, declared, observed)
+        columns = observed if observed is not None else declared
+        if len(self.findings) > before or columns is None:
+            return
+        kind = "view" if source.path is not None else "table"
+        failed = self._binder.stand_in([Shadow(SOURCES, "main", name, kind, columns)])  # type: ignore[arg-type]
+        if failed:
+            self._finding(source, "L201", f"the columns of source `{name}` cannot be bound", failed[0].message, "correct its columns", "columns")
+            return
+        self.done[name] = CompiledSource(
+            source=source,
+            sql=source_sql(source, self._target, files),
+            files=files,
+            columns=columns,
+            origin="declared" if declared is not None else "discovered",
+            observed=observed,
+        )
+
+    def _matched(self, source: Source) -> tuple[str, ...]:
+        if source.path is None:
+            return ()
+        if self._files is None:
+            self._files = match_files(self._project)
+        return self._files.get(source.name, ())
+
+    def _declared(self, source: Source) -> tuple[Column, ...] | None:
+        if source.columns is None:
+            return None
+        columns: list[Column] = []
+        for name, column in source.columns.items():
+            found = canonical_type(column.type, self._binder)
+            if isinstance(found, NotBound):
+                self._finding(source, "C304", f"`{column.type}` is no type", found.message, _type_remedy(found), f"columns.{name}")
+            else:
+                columns.append(Column(name=name, type=found))
+        return tuple(columns)
+
+    def _compare(self, source: Source, declared: tuple[Column, ...], observed: tuple[Column, ...]) -> None:
+        there = {column.name.lower(): column for column in observed}
+        for column in declared:
+            found = there.get(column.name.lower())
+            if found is None:
+                because = f"it has {', '.join(f'`{each.name}`' for each in observed)}"
+                summary = f"source `{source.name}` has no column `{column.name}`"
+            elif found.type != column.type:
+                because = f"it is {found.type}, and declared as {column.type}"
+                summary = f"column `{column.name}` of source `{source.name}` has another type"
+            else:
+                continue
+            self._finding(source, "P407", summary, because, "correct the declared columns, or the source", f"columns.{column.name}")
+
+    def _finding(self, source: Source, code: str, summary: str, because: str, remedy: str, *keys: str) -> None:
+        self.findings.append(
+            Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=position(source, *keys), subject=source.name)
+        )
+
+
+def _type_remedy(found: NotBound) -> str:
+    return f"did you mean `{found.candidates[0]}`?" if found.candidates else "write one complete type, such as `DECIMAL(18,2)`"
+
+
+def _option(value: str | int | bool) -> str:  # noqa: FBT001 - a value from a file, not a switch
+    return literal(value)
