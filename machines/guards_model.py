@@ -164,6 +164,7 @@ def checkpoint_equals_receipt(case: Confirmation) -> Answer:
         ("rows", evidence.rows, body.rows_after),
         ("watermark", evidence.watermark, body.watermark),
         ("digests", evidence.digests, body.digests),
+        ("moved", evidence.moved, body.moved),
     )
     return unless(
         Refuses("G541", f"{name}: the checkpoint says {ours}, the receipt {theirs}", "see `interlock ledger accept-warehouse`")

@@ -9,6 +9,7 @@ from interlock.machines.case import Publication, asked
 from interlock.machines.evidence import (
     Absent,
     BootstrapEvidence,
+    Fingerprint,
     Found,
     Head,
     HeadSeen,
@@ -26,6 +27,7 @@ WRITTEN_BY_DELTA: Final = frozenset({"append", "merge", "replace_range", "snapsh
 _KEEPS: Final = WRITTEN_BY_DELTA | {"recheck"}
 _MAKES: Final = frozenset({"create", "replace", "convert"})
 _AGAIN: Final = "plan again"
+_BY_HAND: Final = "it was changed by hand: `interlock adopt`, or plan with `--full-refresh`"
 
 
 @guard("I3", "G521", reads="receipt and token of the model's head as the transaction saw it, and the receipt that it follows")
@@ -40,7 +42,7 @@ def reads_are_as_pinned(case: Publication) -> Answer:
     return asked(case, "G522", _reads_against)
 
 
-@guard("I2", "G523", reads="the roles of the statements that went through, the action, and the rows before it")
+@guard("I2", "G523", reads="the roles of the statements that went through, the action, and the rows (and content) before it")
 def target_was_as_planned(case: Publication) -> Answer:
     """Inside the transaction the relation was as planned; the statements that went through show it."""
     return asked(case, "G523", _target_against)
@@ -143,7 +145,19 @@ def _kept(action: str, stood: Missing | Present, head: Head, body: ReceiptBody, 
         yield Refuses("G523", f"a {stood.kind} stood there, which `{action}` cannot extend", _AGAIN)
     if head.rows is not None and body.rows_before != head.rows:
         because = f"the relation had {body.rows_before} rows, and its last receipt says {head.rows}"
-        yield Refuses("G523", because, "it was changed by hand: `interlock adopt`, or plan with `--full-refresh`")
+        yield Refuses("G523", because, _BY_HAND)
+    if head.fingerprint is not None:
+        yield from _content(head.fingerprint, body.fingerprint_before)
+
+
+def _content(expected: Fingerprint, found: Fingerprint | None) -> Iterator[Refuses]:
+    if found is None:
+        yield Refuses("G523", "the model is guarded by its content, and the content was not looked at", REPORT)
+    elif found.engine != expected.engine:
+        because = f"its content was fingerprinted by {expected.engine}, and {found.engine} cannot tell whether it is the same"
+        yield Refuses("G523", because, "look at the rows, then plan with `--full-refresh`; it is fingerprinted again")
+    elif found != expected:
+        yield Refuses("G523", "its content is not what its last receipt says", _BY_HAND)
 
 
 def _adopted(stood: Missing | Present, body: ReceiptBody) -> Iterator[Refuses]:

@@ -233,6 +233,7 @@ def _model_breaks() -> list[Break]:
         ("checkpoint_equals_receipt", s.checkpoint(token=None), "G541"),
         ("checkpoint_equals_receipt", s.checkpoint(generation=s.OTHER), "G541"),
         ("checkpoint_equals_receipt", s.checkpoint(rows=14), "G541"),
+        ("checkpoint_equals_receipt", s.checkpoint(moved=_READS[0]), "G541"),
         ("checkpoint_equals_receipt", s.checkpoint(watermark=s.WATERMARK), "G541"),
         ("checkpoint_equals_receipt", s.checkpoint(digests=Digests(definition="x", promise="p", note="n", environment="e")), "G541"),
     ]

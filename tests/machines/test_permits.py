@@ -34,6 +34,7 @@ from interlock.machines.evidence import (
 from interlock.machines.machine import Contradiction
 from interlock.machines.model_run import ModelRun
 from interlock.machines.permits import ActPermit, CommitPermit, PermitDenied, PreparePermit, SealPermit, WritePermit, act_permit
+from interlock.machines.publication import PUBLICATION_NAMES
 from interlock.machines.records import digest_of
 from interlock.machines.run import Run
 
@@ -146,7 +147,7 @@ def test_an_attempt_that_pinned_fewer_guards_is_held_to_all_of_todays() -> None:
 
 
 def test_a_guard_that_this_version_does_not_know_refuses() -> None:
-    pinned = sample.bootstrap(guards=(*sample.PUBLICATION_NAMES, "moon_is_full"))
+    pinned = sample.bootstrap(guards=(*PUBLICATION_NAMES, "moon_is_full"))
     answer = model_run("bootstrapping", Book(), pinned).publication_is_permitted(sample.body())
     assert isinstance(answer, tuple)
     assert [(verdict.guard, verdict.code) for verdict in answer if verdict.holds == "no"] == [("moon_is_full", "K744")]
@@ -157,7 +158,7 @@ def test_a_guard_that_this_version_does_not_know_refuses() -> None:
 def test_the_anchor_is_the_digest_of_the_bootstrap_record() -> None:
     one = ModelRun("orders#1", lambda transition: digest_of("record", transition))
     one.step("verify", sample.verify())
-    assert one.anchor is None
+    assert not one.anchor
     step = one.step("bootstrap", sample.bootstrap())
     assert one.anchor == step.record == digest_of("record", step.transition)
     assert one.pinned == sample.bootstrap()
