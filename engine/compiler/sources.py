@@ -14,7 +14,7 @@ from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Diagnostic, Position
 from interlock.engine.project.project import Project, Source
 from interlock.engine.warehouse.duckdb.binder import SOURCES, Binder, NotBound, Shadow
-from interlock.engine.warehouse.duckdb.quoting import identifier, literal, relation, relation_in, string
+from interlock.engine.warehouse.duckdb.quoting import file_name, identifier, literal, relation, relation_in, string
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column
 from interlock.machines.records import digest
@@ -54,7 +54,7 @@ def source_sql(source: Source, target: TargetConfig, files: tuple[str, ...] = ()
             return relation_in(database_alias(source.database), source.schema or "main", source.identifier or source.name)
         return relation(*physical(source, target))
     format_ = source.format or "parquet"
-    arguments = ["[" + ", ".join(string(file) for file in files) + "]"]
+    arguments = ["[" + ", ".join(file_name(file) for file in files) + "]"]
     arguments += [f"{option} = {_option(value)}" for option, value in sorted(source.options.items())]
     declared = source.columns
     if declared is not None and format_ != "parquet":
