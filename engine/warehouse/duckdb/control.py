@@ -40,11 +40,11 @@ _HEADS = Statement(
 )""",
 )
 
-# No index: a receipt is found through its head, and each index costs in every commit.
+# The one index beside those of the heads: without it every read-back scans, and a receipt could stand there twice.
 _RECEIPTS = Statement(
     role="control_receipts",
     text=f"""CREATE TABLE IF NOT EXISTS {RECEIPTS} (
-    receipt VARCHAR NOT NULL, project VARCHAR NOT NULL, model VARCHAR NOT NULL, run VARCHAR NOT NULL, attempt INTEGER NOT NULL,
+    receipt VARCHAR PRIMARY KEY, project VARCHAR NOT NULL, model VARCHAR NOT NULL, run VARCHAR NOT NULL, attempt INTEGER NOT NULL,
     previous VARCHAR, body VARCHAR NOT NULL
 )""",
 )

@@ -54,6 +54,8 @@ class Cursors:
         self._gates: set[Gate] = set()
         self._closed = False
         self.interrupted = threading.Event()
+        self.control: frozenset[str] = frozenset()
+        """Control tables that were seen. Nobody else can write the file while it is open, and we never drop one."""
 
     def take(self) -> duckdb.DuckDBPyConnection:
         """A prepared cursor.

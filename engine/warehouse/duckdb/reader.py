@@ -66,7 +66,6 @@ class DuckDBReader:
         self._on_close = on_close
         self._cursor: duckdb.DuckDBPyConnection | None = cursors.take()
         self._gate = Gate(self._cursor)
-        self._control: frozenset[str] = frozenset()
         cursors.watch(self._gate)
 
     def query(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
@@ -149,9 +148,9 @@ class DuckDBReader:
         """
 
         def ask(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
-            if table not in self._control:
-                self._control = frozenset(str(row[0]).lower() for row in fetch(cursor, _CONTROL, None))
-            return fetch(cursor, text, parameters) if table in self._control else []
+            if table not in self._cursors.control:
+                self._cursors.control = frozenset(str(row[0]).lower() for row in fetch(cursor, _CONTROL, None))
+            return fetch(cursor, text, parameters) if table in self._cursors.control else []
 
         return self._read(ask, may_interrupt="no")
 
