@@ -37,6 +37,8 @@ def test_committed_work_is_there_with_its_receipt_and_head(shop: Shop) -> None:
     assert reader.query(f"SELECT a, b FROM {M}") == [(1, "x")]
     assert [(head.model, head.receipt, head.token) for head in reader.heads(PROJECT)] == [("m", "rec1", "t")]
     assert reader.receipts(PROJECT, ["rec1", "other"])["rec1"].body == b"{}"
+    assert reader.receipts(PROJECT, ["rec1"]) == reader.receipts(PROJECT, ["rec1", "other"])
+    assert reader.receipts("another project", ["rec1"]) == {}
 
 
 def test_rolled_back_work_is_not_there(shop: Shop) -> None:

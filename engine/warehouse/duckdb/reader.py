@@ -39,6 +39,7 @@ _IDENTITY = f"SELECT warehouse, ledger, format FROM {IDENTITY} WHERE project = $
 _HEADS = f"SELECT model, receipt, token, generation FROM {HEADS} WHERE project = $project ORDER BY model"
 _RECEIPTS = f"""SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS}
 WHERE project = $project AND receipt IN (SELECT unnest(CAST($ids AS VARCHAR[])))"""
+_RECEIPT = f"SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS} WHERE receipt = $id AND project = $project"
 _ANY_RECEIPT = f"SELECT 1 FROM {RECEIPTS} WHERE project = $project LIMIT 1"
 _LAST_SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project ORDER BY serial DESC LIMIT 1"
 _SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project AND run = $run"
@@ -108,7 +109,10 @@ class DuckDBReader:
         """Receipts by id, in one query; an id that is not there is not in the answer."""
         if not ids:
             return {}
-        rows = self._control_rows("receipts", _RECEIPTS, {"project": project, "ids": list(ids)})
+        if len(ids) == 1:
+            rows = self._control_rows("receipts", _RECEIPT, {"project": project, "id": ids[0]})
+        else:
+            rows = self._control_rows("receipts", _RECEIPTS, {"project": project, "ids": list(ids)})
         found: dict[str, ReceiptRow] = {}
         for row in rows:
             body = str(row[5]).encode()
