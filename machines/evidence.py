@@ -281,6 +281,8 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     rows_deleted: int
     rows_held: int
     rows_late: int | None
+    rows_kept: int | None = None
+    """Keys of an append that are there with other values, and stay (`on_conflict = "keep"`)."""
     rows_gone: int | None = None
     """Keys of a snapshot that the source no longer has."""
     rows_after: int | None
@@ -510,6 +512,8 @@ class AcceptEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     settled: tuple[str, ...]
     """Runs that were open and are closed by this."""
     reason: str
+    serial: int = 0
+    """Of the warehouse's last seal."""
 
 
 class ResetEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="reset"):

@@ -91,6 +91,8 @@ class Fold:
         self.torn: list[TornEvidence] = []
         self.seal: SealRow | None = None
         """Of the newest closed run."""
+        self.serial_accepted = 0
+        """Serial of the warehouse's last seal when its word was taken."""
         self.closed = 0
         """How many runs were closed."""
         self.wrote = False
@@ -102,7 +104,7 @@ class Fold:
     @property
     def serial(self) -> int:
         """Serial of the last closed run; 0 where none was closed."""
-        return self.seal.serial if self.seal is not None else 0
+        return self.seal.serial if self.seal is not None else self.serial_accepted
 
     def head(self, model: str) -> Head:
         """The head that the ledger expects of a model: all `None` where it expects none."""
@@ -197,6 +199,8 @@ class Fold:
         self.contradictions.clear()
         self.ledger, self.warehouse = evidence.ledger, evidence.warehouse
         self.accepted = evidence
+        self.seal = None
+        self.serial_accepted = evidence.serial
 
     # --- runs ---------------------------------------------------------------------------------------------------------
 
@@ -255,10 +259,11 @@ class Fold:
         _require((attempt.state if attempt is not None else "planned") == entry.source, f"the attempt was not `{entry.source}`")
         if isinstance(evidence, CommitEvidence):
             _require(attempt is not None and attempt.anchor == evidence.anchor, "its evidence names the anchor of another attempt")
-        known = self._known(model)
+        # A recheck after publication has a key of its own (`model:after`), and moves the same head.
+        known = self._known(model.partition(":")[0])
         if attempt is None:
-            attempt = AttemptFold(run=run.run, model=known.model, subject=entry.subject, state="planned", started=entry.time)
-            run.attempts[known.model] = attempt
+            attempt = AttemptFold(run=run.run, model=self._share(model), subject=entry.subject, state="planned", started=entry.time)
+            run.attempts[attempt.model] = attempt
             known.attempt = attempt
         attempt.state = self._share(entry.target)
         attempt.by, attempt.time, attempt.sequence = entry.by, entry.time, entry.sequence

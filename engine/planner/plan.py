@@ -113,7 +113,12 @@ class Item(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     full_refresh: Literal["asked", "not_asked"] = "not_asked"
     shrink: Literal["allowed", "not_allowed"] = "not_allowed"
     follows: str | None = None
-    """For a recheck after publication: the action of the same model that it comes after."""
+    """For a recheck after publication: the item of the same model that it comes after, if this plan has one."""
+
+    @property
+    def head_model(self) -> str:
+        """The model whose head it moves; a recheck after publication has a key of its own."""
+        return self.model.partition(":")[0]
 
 
 class Selection(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

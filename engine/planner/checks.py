@@ -1,0 +1,114 @@
+"""Checks as SQL: each answers a STRUCT with `failing` (null: it could not be evaluated) and a sample for people.
+
+Simple checks are fields of the one aggregate query over the relation (alias `interlock_t`). Those that run what an author
+wrote, or read other relations, are statements of their own, so that an error in one is that check's own.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from interlock.engine.compiler.compiled import CompiledCheck
+from interlock.engine.project.project import (
+    AcceptedValues,
+    CustomSql,
+    ExpressionHolds,
+    Freshness,
+    NotNull,
+    Relationships,
+    RowCount,
+    Unique,
+)
+from interlock.engine.warehouse.duckdb.quoting import identifier, literal, string
+from interlock.engine.warehouse.duckdb.write import SAMPLE_MAX, Probe, as_of_literal, columns_sql
+from interlock.engine.warehouse.protocol import Statement
+
+PREFIX = "check:"
+FUTURE_SECONDS_MAX = 300
+"""A time this far beyond `$as_of` is a clock that differs; more is a row from the future, which is not fresh."""
+
+
+def _answer(failing: str, sample: str) -> str:
+    return f"{{'failing': CAST({failing} AS BIGINT), 'sample': CAST({sample} AS VARCHAR)}}"
+
+
+def _first(expression: str, where: str) -> str:
+    return f"array_to_string(min(CAST({expression} AS VARCHAR), {SAMPLE_MAX}) FILTER (WHERE {where}), ', ')"
+
+
+def probe(check: CompiledCheck, rel: str, as_of: str) -> Probe | None:
+    """The check as a field of the aggregate query, or nothing where it is a statement of its own."""
+    question = check.check.question
+    name = PREFIX + check.check.name
+    match question:
+        case NotNull(columns=columns):
+            where = " OR ".join(f"{identifier(column)} IS NULL" for column in columns)
+            return Probe(name=name, expression=_answer(f"count(*) FILTER (WHERE {where})", "NULL"))
+        case AcceptedValues(column=column, values=values):
+            listed = ", ".join(literal(value) for value in values)
+            where = f"{identifier(column)} IS NOT NULL AND {identifier(column)} NOT IN ({listed})"
+            return Probe(name=name, expression=_answer(f"count(*) FILTER (WHERE {where})", _first(identifier(column), where)))
+        case Unique(columns=columns):
+            return Probe(name=name, expression=f"({_unique(columns, rel)})")
+        case RowCount(rows_min=low, rows_max=high):
+            outside = [f"count(*) < {low}" if low is not None else "", f"count(*) > {high}" if high is not None else ""]
+            failing = f"CASE WHEN {' OR '.join(each for each in outside if each)} THEN 1 ELSE 0 END"
+            return Probe(name=name, expression=_answer(failing, "concat(count(*), ' rows')"))
+        case Freshness():
+            return Probe(name=name, expression=_freshness(question, as_of))
+        case ExpressionHolds() | Relationships() | CustomSql():
+            return None
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def statement(check: CompiledCheck, rel: str) -> Statement | None:
+    """The check as a statement of its own, or nothing where it is a field of the aggregate query."""
+    role = PREFIX + check.check.name
+    question = check.check.question
+    match question:
+        case ExpressionHolds():
+            answer = _answer(f"count(*) FILTER (WHERE (\n{check.failing}\n) IS NOT TRUE)", "NULL")
+            return Statement(role=role, text=f"SELECT {answer} FROM {rel}")
+        case Relationships(column=column, to_column=to_column):
+            name = f"t.{identifier(column)}"
+            orphan = (
+                f"SELECT {name} AS v FROM {rel} AS t WHERE {name} IS NOT NULL "
+                f"AND NOT EXISTS (SELECT 1 FROM {check.to_relation} AS p WHERE p.{identifier(to_column)} = {name})"
+            )
+            return Statement(role=role, text=f"SELECT {_answer('count(*)', _first('v', 'TRUE'))} FROM ({orphan}) AS o")
+        case CustomSql():
+            sample = f"array_to_string(list(CAST(o AS VARCHAR))[1:{SAMPLE_MAX}], '; ')"
+            return Statement(role=role, text=f"SELECT {_answer('count(*)', sample)} FROM (SELECT * FROM (\n{check.failing}\n) LIMIT 1000000) AS o")
+        case NotNull() | AcceptedValues() | Unique() | RowCount() | Freshness():
+            return None
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _unique(columns: tuple[str, ...], rel: str) -> str:
+    names = columns_sql(columns)
+    whole = " AND ".join(f"{identifier(column)} IS NOT NULL" for column in columns)
+    doubles = f"SELECT {names} FROM {rel} WHERE {whole} GROUP BY {names} HAVING count(*) > 1"
+    row = "concat_ws(', ', " + ", ".join(f"CAST({identifier(column)} AS VARCHAR)" for column in columns) + ")"
+    return f"SELECT {_answer('count(*)', _first(row, 'TRUE'))} FROM ({doubles}) AS d"
+
+
+def _freshness(question: Freshness, as_of: str) -> str:
+    column = identifier(question.column)
+    greatest = f"max({column})"
+    moment = f"timezone({string(question.zone)}, CAST({greatest} AS TIMESTAMP))" if question.zone else f"CAST({greatest} AS TIMESTAMPTZ)"
+    age = f"(epoch({as_of_literal(as_of)}) - epoch({moment}))"
+    failing = (
+        f"CASE WHEN {greatest} IS NULL THEN NULL WHEN {age} > {question.max_age_seconds} OR {age} < -{FUTURE_SECONDS_MAX} THEN 1 ELSE 0 END"
+    )
+    return _answer(failing, f"concat('newest ', CAST({greatest} AS VARCHAR))")
+
+
+def because_of(failing: int | None, sample: str | None) -> str:
+    """A verdict's reason in words."""
+    if failing is None:
+        return f"it could not be evaluated{f': {sample}' if sample else ': there is nothing to look at'}"
+    if failing == 0:
+        return ""
+    return f"{failing} against it{f': {sample}' if sample else ''}"

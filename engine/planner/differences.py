@@ -1,0 +1,139 @@
+"""A plan beside the world as it is now: demanded is "as planned, or as a run of this plan left it". Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from interlock.engine.planner.closure import ABSENT, value_of
+from interlock.engine.planner.facts import same_columns
+from interlock.engine.planner.plan import Item, PlanBody
+from interlock.engine.project.project import Project
+from interlock.engine.warehouse.protocol import Catalog, HeadRow
+from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.evidence import Column, Difference, Missing
+from interlock.machines.records import Record
+
+AGAIN = "make a new plan with `interlock plan`, look at it, and apply that"
+EXTENDS = frozenset({"append", "merge", "replace_range", "snapshot", "recheck", "no_op"})
+
+
+class Now(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The world as it is now."""
+
+    ledger: str | None
+    warehouse: str | None
+    engine: str
+    semantics_version: int
+    catalog: Catalog
+    heads: dict[str, HeadRow]
+    sources: dict[str, tuple[Column, ...]]
+    """Observed columns of the plan's sources; one that cannot be read is not among them."""
+
+
+def differences(
+    body: PlanBody, *, project: Project, target: TargetConfig, now: Now, own: Mapping[str, str | None]
+) -> tuple[Difference, ...]:
+    """What is not as planned; empty where everything holds.
+
+    Args:
+        body: the plan.
+        project: as its files are now.
+        target: as it is now.
+        now: the world as it is now.
+        own: receipts that runs of this plan have left, by model.
+    """
+    found = [*_belongs(body, project, target, now)]
+    if found:
+        return tuple(found)
+    found += _files(body, project, target)
+    found += _sources(body, now)
+    for item in body.items:
+        if item.model in own or item.follows is not None:
+            continue
+        found += _item(item, now)
+    found += _upstreams(body, now, own)
+    return tuple(found)
+
+
+def _belongs(body: PlanBody, project: Project, target: TargetConfig, now: Now) -> list[Difference]:
+    found = []
+    if body.project != project.id:
+        found.append(Difference(code="P404", subject="project", planned=body.project, found=project.id, remedy="apply it in the project that it was made for"))
+    elif body.target != target.name:
+        found.append(Difference(code="P405", subject="target", planned=body.target, found=target.name, remedy=f"apply it with `--target {body.target}`"))
+    elif body.ledger is not None and body.ledger != now.ledger:
+        found.append(Difference(code="P405", subject="ledger", planned=body.ledger, found=now.ledger or "none", remedy=AGAIN))
+    elif body.warehouse is not None and body.warehouse != now.warehouse:
+        found.append(Difference(code="P405", subject="warehouse", planned=body.warehouse, found=now.warehouse or "none", remedy=AGAIN))
+    elif body.engine != now.engine:
+        found.append(Difference(code="P423", subject="engine", planned=body.engine, found=now.engine, remedy=AGAIN))
+    elif body.semantics_version != now.semantics_version:
+        planned, there = str(body.semantics_version), str(now.semantics_version)
+        found.append(Difference(code="P423", subject="semantics version", planned=planned, found=there, remedy=AGAIN))
+    return found
+
+
+def _files(body: PlanBody, project: Project, target: TargetConfig) -> list[Difference]:
+    found = []
+    for key, planned in body.closure.items():
+        there = value_of(project, target, key)
+        if there != planned:
+            found.append(Difference(code="P406", subject=key.partition(":")[2] or key, planned=_short(planned), found=_short(there), remedy=AGAIN))
+    return found
+
+
+def _short(digest: str) -> str:
+    return digest if digest == ABSENT else digest[:12]
+
+
+def _sources(body: PlanBody, now: Now) -> list[Difference]:
+    found = []
+    for pin in body.sources:
+        there = now.sources.get(pin.source)
+        if there is None:
+            found.append(Difference(code="P407", subject=pin.source, planned=_columns(pin.columns), found="cannot be read", remedy="make the source readable, or plan again"))
+        elif not same_columns(there, pin.columns):
+            found.append(Difference(code="P407", subject=pin.source, planned=_columns(pin.columns), found=_columns(there), remedy=AGAIN))
+    return found
+
+
+def _columns(columns: tuple[Column, ...]) -> str:
+    return ", ".join(f"{column.name} {column.type}" for column in columns) or "no columns"
+
+
+def _item(item: Item, now: Now) -> list[Difference]:
+    found = []
+    head = now.heads.get(item.head_model)
+    receipt, token = (head.receipt, head.token) if head is not None else (None, None)
+    if receipt != item.head.receipt or token != item.head.token:
+        found.append(Difference(code="P409", subject=item.model, planned=item.head.receipt or "none", found=receipt or "none", remedy=AGAIN))
+    if item.action == "refuse":
+        return found
+    seen = now.catalog.find(item.schema, item.relation)
+    if isinstance(item.target, Missing):
+        if seen is not None:
+            found.append(Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned="nothing there", found=f"a {seen.kind}", remedy=AGAIN))
+        return found
+    planned = f"{item.target.kind} with token {(item.target.token or 'none')[:12]}"
+    if seen is None:
+        found.append(Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned=planned, found="nothing there", remedy=AGAIN))
+    elif seen.kind != item.target.kind or seen.token != item.target.token:
+        there = f"{seen.kind} with token {(seen.token or 'none')[:12]}"
+        found.append(Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned=planned, found=there, remedy=AGAIN))
+    elif item.action in EXTENDS and not same_columns(seen.columns, item.target.columns):
+        found.append(
+            Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned=_columns(item.target.columns), found=_columns(seen.columns), remedy=AGAIN)
+        )
+    return found
+
+
+def _upstreams(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[Difference]:
+    found = []
+    for pin in body.upstreams:
+        head = now.heads.get(pin.model)
+        if pin.model in own:
+            continue
+        if head is None or head.token != pin.token:
+            there = (head.token if head is not None else None) or "none"
+            found.append(Difference(code="P409", subject=pin.model, planned=(pin.token or "none")[:12], found=there[:12], remedy=AGAIN))
+    return found

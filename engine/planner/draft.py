@@ -1,0 +1,296 @@
+"""A plan from facts: every selected model's item, in order, and the body whose digest is the plan's id. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from interlock.engine.compiler.compiled import Compiled, CompiledModel
+from interlock.engine.planner.choose import Changing, Choice, Desk, choose, refuse
+from interlock.engine.planner.closure import closure_of, variables_of
+from interlock.engine.planner.items import AFTER, Frame, build, drop_item, move_item, rows_checks
+from interlock.engine.planner.facts import Facts, head_of
+from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
+from interlock.engine.planner import checks as check_sql
+from interlock.engine.project.project import ModelFile, Project
+from interlock.engine.warehouse.duckdb import control, write
+from interlock.engine.warehouse.duckdb.quoting import relation
+from interlock.engine.warehouse.protocol import HeadRow, Statement
+from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.evidence import CheckPin, Head, ReceiptBody
+from interlock.machines.records import Record
+
+FORMAT = 1
+
+
+class Identity(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which ledger and warehouse a plan is made for; `None`s on a fresh start."""
+
+    ledger: str | None
+    warehouse: str | None
+    serial: int
+
+
+def draft(
+    *,
+    project: Project,
+    target: TargetConfig,
+    compiled: Compiled,
+    facts: Facts,
+    selection: Selection,
+    options: Options,
+    as_of: str,
+    moment: datetime,
+    identity: Identity,
+) -> PlanBody:
+    """The body of the plan.
+
+    Args:
+        project: as its files say.
+        target: that it is for.
+        compiled: the project, compiled for that target, without errors in what is selected.
+        facts: the one look at the world.
+        selection: what was asked for and what it came to.
+        options: of the command line.
+        as_of: the plan's time as text.
+        moment: the same, as a time.
+        identity: which ledger and warehouse it is for.
+    """
+    selected = frozenset(selection.models)
+    desk = Desk(compiled=compiled, facts=facts, options=options, target=target, selected=selected)
+    items: list[Item] = []
+    changing: dict[str, Changing] = {}
+    planned: set[str] = set()
+    moves = _moves(desk, selected)
+    after: list[CompiledModel] = []
+
+    def frame() -> Frame:
+        return Frame(desk=desk, project=project.id, as_of=as_of, moment=moment, planned=frozenset(planned))
+
+    for name, model in compiled.models.items():
+        if name not in selected or model.kind == "ephemeral":
+            continue
+        item = _item(frame(), model, moves.get(name), changing)
+        items.append(item)
+        if item.action not in ("no_op",):
+            planned.add(name)
+        if item.action in WRITES_ROWS or item.action == "move":
+            changing[name] = "relation" if item.action in ("create", "replace", "convert") else "rows"
+        if any(check.check.after == "publication" for check in model.checks) and item.action not in ("refuse", "drop", "move"):
+            after.append(model)
+    for model in after:
+        again = _recheck_after(frame(), model, {item.model: item for item in items}, changing)
+        if again is not None:
+            items.append(again)
+    orphans = _orphans(desk, frozenset(old for old, _, _ in moves.values() if old))
+    if options.drop_orphans == "yes":
+        items += [_drop(desk, head) for head in orphans]
+    touched = _closure_models(compiled, selected)
+    return PlanBody(
+        format=FORMAT,
+        semantics_version=compiled.semantics_version,
+        project=project.id,
+        ledger=identity.ledger,
+        warehouse=identity.warehouse,
+        serial=identity.serial,
+        target=target.name,
+        target_schema=target.schema,
+        as_of=as_of,
+        engine=compiled.engine,
+        selection=selection,
+        options=options,
+        layers=_layers(compiled, items),
+        closure=closure_of(project, target, compiled, touched),
+        variables=variables_of(project, compiled, touched),
+        sources=_source_pins(compiled, selected),
+        upstreams=_upstreams(desk),
+        items=tuple(items),
+        orphans=tuple(OrphanSeen(model=head.model, relation=_orphan_relation(facts, head)) for head in orphans),
+        macros=compiled.macros,
+    )
+
+
+def _item(frame: Frame, model: CompiledModel, move: tuple[str, HeadRow, ReceiptBody | None] | None, changing: Mapping[str, Changing]) -> Item:
+    if move is None:
+        return build(frame, model, choose(frame.desk, model, changing))
+    old_name, old, body = move
+    if body is None:
+        return build(frame, model, refuse("P424", f"the receipt of `{old_name}` cannot be read", "see `interlock status`"))
+    schema, name = body.relation.split(".", 1)
+    seen = frame.desk.facts.catalog.find(schema, name)
+    if seen is None or seen.token != old.token:
+        because = f"{body.relation} is not as the receipt of `{old_name}` left it"
+        return build(frame, model, refuse("P424", because, "take `renamed_from` out to build it anew"))
+    if schema != model.schema:
+        because = f"it stands in schema `{schema}`, and the model makes it in `{model.schema}`: a relation cannot move between schemas"
+        return build(frame, model, refuse("P424", because, f'set `schema = "{schema}"`, or take `renamed_from` out to build it anew'))
+    standing = frame.desk.seen(model)
+    if standing is not None and (standing.schema, standing.name) != (seen.schema, seen.name):
+        return build(frame, model, refuse("P424", f"{model.schema}.{model.relation} is there already", "move it away, or take `renamed_from` out"))
+    return move_item(frame, model, old, body, name)
+
+
+def _moves(desk: Desk, selected: frozenset[str]) -> dict[str, tuple[str, HeadRow, ReceiptBody | None]]:
+    """Models that were renamed: only while the old head has a token and the new one none."""
+    found = {}
+    for name in sorted(selected):
+        model = desk.compiled.models[name]
+        old_name = model.file.renamed_from
+        if not old_name or model.kind == "ephemeral" or old_name in desk.compiled.models:
+            continue
+        old, new = desk.facts.head(old_name), desk.facts.head(name)
+        if old.token is not None and new.token is None:
+            found[name] = (old_name, old, desk.facts.body(old_name))
+    return found
+
+
+def _orphans(desk: Desk, moved: frozenset[str]) -> list[HeadRow]:
+    def is_orphan(head: HeadRow) -> bool:
+        known = desk.compiled.models.get(head.model)
+        return head.token is not None and head.model not in moved and (known is None or known.kind == "ephemeral")
+
+    return sorted((head for head in desk.facts.heads.values() if is_orphan(head)), key=lambda head: head.model)
+
+
+def _orphan_relation(facts: Facts, head: HeadRow) -> str:
+    body = facts.body(head.model)
+    if body is not None:
+        return body.relation
+    return next((f"{seen.schema}.{seen.name}" for seen in facts.catalog.relations.values() if seen.token == head.token), "")
+
+
+def _drop(desk: Desk, head: HeadRow) -> Item:
+    body = desk.facts.body(head.model)
+    seen = next((seen for seen in desk.facts.catalog.relations.values() if seen.token == head.token), None)
+    if body is None:
+        message = f"receipt of {head.model} was not read"
+        raise AssertionError(message)
+    schema, name = body.relation.split(".", 1)
+    if seen is None:
+        standing = desk.facts.catalog.find(schema, name)
+        if standing is not None:
+            return _refused_orphan(head, body, "P417", f"{body.relation} was replaced: what stands there is not ours", "drop it by hand")
+        return _refused_orphan(head, body, "P419", f"{body.relation} was dropped by hand", "nothing is left to drop; run `interlock ledger accept-warehouse`")
+    readers = desk.facts.dependents.get((schema.lower(), name.lower()), ())
+    if readers:
+        because = f"it is read by {', '.join(f'{a}.{b}' for a, b in readers)}, which would break"
+        return _refused_orphan(head, body, "P420", because, "drop those views first")
+    return drop_item(head, body, seen.schema, seen.name, seen.kind)
+
+
+def _refused_orphan(head: HeadRow, body: ReceiptBody, code: str, because: str, remedy: str) -> Item:
+    schema, name = body.relation.split(".", 1)
+    choice = refuse(code, because, remedy)
+    return Item(
+        model=head.model,
+        kind="orphan",
+        action="refuse",
+        reasons=choice.reasons,
+        schema=schema,
+        relation=name,
+        layer=0,
+        digests=body.digests,
+        relation_kind="none",
+        head=head_of(head, body),
+        refusal=choice.refusal,
+    )
+
+
+def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item], changing: Mapping[str, Changing]) -> Item | None:
+    """Checks after publication: asked after what they read is checkpointed, so they cannot roll it back."""
+    first = items[model.name]
+    checks = tuple(check for check in model.checks if check.check.after == "publication")
+    asked = {name for check in checks for name in check.reads} - {model.name}
+    body = frame.desk.facts.body(model.name)
+    known = {verdict.check for verdict in body.verdicts} if body is not None else set()
+    moved = [name for name in sorted(asked) if name in changing]
+    missing = [check.check.name for check in checks if check.check.name not in known]
+    does = first.action != "no_op"
+    if not (does or moved or missing):
+        return None
+    reasons = ("its checks after publication are asked",)
+    choice = Choice(action="recheck", reasons=reasons)
+    item = build(frame, model, choice)
+    rel = relation(model.schema, model.relation)
+    probes = [probe for check in checks if (probe := check_sql.probe(check, rel, frame.as_of)) is not None]
+    own = [statement for check in checks if (statement := check_sql.statement(check, rel)) is not None]
+    statements: list[Statement] = [control.READ_HEADS]
+    if item.relation_kind == "table":
+        statements.append(write.count_before(rel, content=False))
+    if probes or item.relation_kind == "table":
+        statements.append(write.look(rel, not_null=(), cursor=None, old=None, key=(), probes=probes, content=False))
+    statements += [*own, control.INSERT_RECEIPT, control.FENCE]
+    reads = tuple(sorted({*item.reads, *asked}))
+    upstreams = {name for name in reads if name in frame.planned} | ({model.name} if does else set())
+    return _replace(
+        item,
+        model=f"{model.name}{AFTER}",
+        statements=tuple(statements),
+        checks=tuple(CheckPin(check=check.check.name, severity=check.check.severity) for check in checks),
+        contract=(),
+        reads=reads,
+        reads_planned={name: frame.desk.facts.head(name).receipt for name in reads if name not in frame.planned},
+        upstreams=tuple(sorted(upstreams)),
+        follows=model.name if does else None,
+        head=item.head if not does else Head(),
+        layer=max([item.layer, *(items[name].layer for name in asked if name in items)]) + 1,
+    )
+
+
+def _replace(item: Item, **changes: object) -> Item:
+    import msgspec  # noqa: PLC0415 - one use
+
+    return msgspec.structs.replace(item, **changes)
+
+
+def _layers(compiled: Compiled, items: list[Item]) -> tuple[tuple[str, ...], ...]:
+    layers: dict[int, list[str]] = {}
+    for item in items:
+        layers.setdefault(item.layer, []).append(item.model)
+    return tuple(tuple(sorted(layers[number])) for number in sorted(layers))
+
+
+def _closure_models(compiled: Compiled, selected: frozenset[str]) -> frozenset[str]:
+    """The selected models and everything above them."""
+    found: set[str] = set()
+    stack = list(selected)
+    while stack:
+        name = stack.pop()
+        if name in found:
+            continue
+        found.add(name)
+        stack.extend(compiled.models[name].references)
+    return frozenset(found)
+
+
+def _source_pins(compiled: Compiled, selected: frozenset[str]) -> tuple[SourcePin, ...]:
+    names = sorted({source for name in selected for source in compiled.models[name].sources_read})
+    pins = []
+    for name in names:
+        source = compiled.sources[name]
+        pins.append(SourcePin(source=name, columns=source.observed or source.columns, files=source.files))
+    return tuple(pins)
+
+
+def _upstreams(desk: Desk) -> tuple[UpstreamPin, ...]:
+    names: set[str] = set()
+    for name in desk.selected:
+        model = desk.compiled.models[name]
+        names |= {*model.references, *model.tables_read, *model.views_read}
+    pins = []
+    for name in sorted(names - desk.selected):
+        model = desk.compiled.models[name]
+        if model.kind == "ephemeral":
+            continue
+        head = desk.facts.head(name)
+        body = desk.facts.body(name)
+        pins.append(
+            UpstreamPin(
+                model=name,
+                definition=body.digests.definition if body is not None else "",
+                columns=body.shape if body is not None else (),
+                token=head.token,
+                receipt=head.receipt,
+            )
+        )
+    return tuple(pins)

@@ -1,0 +1,274 @@
+"""The one look at the world before a plan: bulk questions only, none per model. Reads, and decides nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from interlock.engine.compiler.compiled import Compiled, CompiledModel, CompiledSource
+from interlock.engine.planner.cursors import Wish, family, observe, until_of
+from interlock.engine.planner.facts import CursorFacts, Facts
+from interlock.engine.planner.items import cursor_column
+from interlock.engine.planner.plan import Options
+from interlock.engine.planner.recovery import ModelLedger
+from interlock.engine.project.project import ModelFile
+from interlock.engine.warehouse.duckdb.parser import Statements, parse
+from interlock.engine.warehouse.duckdb.quoting import identifier, relation
+from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, ReceiptRow, RelationSeen
+from interlock.machines.evidence import Fingerprint, Head, Observation, ReceiptBody
+from interlock.machines.records import digest, digest_of
+
+_BODY = msgspec.json.Decoder(ReceiptBody)
+_VIEW_PREFIX = "CREATE VIEW"
+
+
+class Unreadable(Exception):  # noqa: N818 - an answer about the warehouse
+    """A receipt stands there that does not decode, or whose bytes are not those of its id."""
+
+
+def body_of(row: ReceiptRow) -> ReceiptBody:
+    """A receipt's body, checked against its id.
+
+    Raises:
+        Unreadable: the bytes are not those that the id names, or no receipt of a release that this one can read.
+    """
+    if digest("receipt", row.body) != row.receipt:
+        raise Unreadable(f"receipt {row.receipt[:12]} of `{row.model}` was altered: its bytes are not those of its id")
+    try:
+        return _BODY.decode(row.body)
+    except msgspec.DecodeError as error:
+        raise Unreadable(f"receipt {row.receipt[:12]} of `{row.model}` cannot be read: {error}") from error
+
+
+def read_bodies(reader: Reader, project: str, heads: Iterable[HeadRow]) -> dict[str, ReceiptBody]:
+    """Bodies of head receipts, by model, in one query. A head whose receipt is not there has no body."""
+    by_id = {head.receipt: head.model for head in heads if head.receipt is not None}
+    rows = reader.receipts(project, tuple(by_id))
+    return {by_id[receipt]: body_of(row) for receipt, row in rows.items()}
+
+
+def look(
+    reader: Reader | None,
+    *,
+    project: str,
+    root: Path,
+    compiled: Compiled,
+    selected: frozenset[str],
+    options: Options,
+    as_of: datetime,
+    catalog: Catalog,
+    heads: Sequence[HeadRow],
+    expected: Mapping[str, Head],
+    ledger: Mapping[str, ModelLedger],
+    open_anchors: frozenset[str],
+) -> Facts:
+    """Everything that decisions rest on.
+
+    Args:
+        reader: of the target; `None` where there is no database yet.
+        project: its id.
+        root: the project's directory, where file sources are read from.
+        compiled: the project, compiled.
+        selected: models of the plan.
+        options: of the command line.
+        as_of: the plan's time.
+        catalog: the bulk probe.
+        heads: of the project.
+        expected: heads as the ledger has them.
+        ledger: state of each model's last attempt.
+        open_anchors: anchors of attempts without an end.
+
+    Raises:
+        WarehouseError: a question got no answer.
+        Unreadable: a receipt cannot be read.
+    """
+    by_model = {head.model: head for head in heads}
+    wanted = _models_looked_at(compiled, selected, by_model, options)
+    bodies = read_bodies(reader, project, (by_model[name] for name in sorted(wanted) if name in by_model)) if reader is not None else {}
+    sources = _sources_of(compiled, selected)
+    cursors: dict[str, CursorFacts] = {}
+    if reader is not None:
+        cursors = observe(reader, list(_wishes(compiled, selected, by_model, bodies, options, as_of)))
+    observations = [Observation(question="catalog", answer="read" if reader is not None else "absent")]
+    observations.append(Observation(question="heads", answer="read" if heads else "absent"))
+    observations += [Observation(question=f"source {name}", answer="read") for name in sources]
+    return Facts(
+        catalog=catalog,
+        heads=by_model,
+        receipts=bodies,
+        expected=dict(expected),
+        ledger=dict(ledger),
+        open_anchors=open_anchors,
+        fingerprints=_fingerprints(reader, root, [compiled.sources[name] for name in sources]),
+        cursors=cursors,
+        reads_all={},
+        contents=_contents(reader, compiled, selected, bodies, catalog) if options.verify_content == "yes" else {},
+        counts=_counts(reader, compiled, selected, bodies, catalog),
+        dependents=_dependents(catalog, compiled, by_model),
+        observations=tuple(observations),
+    )
+
+
+def _models_looked_at(compiled: Compiled, selected: frozenset[str], heads: Mapping[str, HeadRow], options: Options) -> set[str]:
+    wanted = set(selected)
+    for name in selected:
+        model = compiled.models[name]
+        wanted |= {*model.references, *model.tables_read, *model.views_read}
+        if isinstance(model.file, ModelFile) and model.file.renamed_from:
+            wanted.add(model.file.renamed_from)
+    if options.drop_orphans == "yes":
+        wanted |= {name for name in heads if name not in compiled.models or compiled.models[name].kind == "ephemeral"}
+    return wanted
+
+
+def _sources_of(compiled: Compiled, selected: frozenset[str]) -> tuple[str, ...]:
+    return tuple(sorted({source for name in selected for source in compiled.models[name].sources_read}))
+
+
+def _wishes(
+    compiled: Compiled,
+    selected: frozenset[str],
+    heads: Mapping[str, HeadRow],
+    bodies: Mapping[str, ReceiptBody],
+    options: Options,
+    as_of: datetime,
+) -> Iterable[Wish]:
+    for name in sorted(selected):
+        model = compiled.models[name]
+        column = cursor_column(model)
+        if column is None:
+            continue
+        assert isinstance(model.file, ModelFile)
+        body = bodies.get(name)
+        head = heads.get(name)
+        stands = body is not None and head is not None and head.token is not None
+        watermark = body.watermark if body is not None and stands else None
+        if watermark is not None and watermark.type != column.type:
+            watermark = None
+        until = until_of(model.file, column.type, as_of)
+        is_partition = model.file.strategy == "partition"
+        observed = is_partition and until is None and model.file.until != "none" and family(column.type) == "number" and stands
+        may_be_read = observed and not (set(model.tables_read) | set(model.views_read)) & selected
+        yield Wish(
+            model=name,
+            column=column.name,
+            type=column.type,
+            high=watermark.high if watermark is not None else None,
+            lookback=model.file.lookback,
+            width=model.file.partition if is_partition else None,
+            until=until,
+            upper_query=model.sql if may_be_read else None,
+            range_low=options.range_low,
+            range_high=options.range_high,
+            covered=body.ranges if body is not None and stands else (),
+        )
+
+
+def _fingerprints(reader: Reader | None, root: Path, sources: Sequence[CompiledSource]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    asked: list[tuple[str, str]] = []
+    for source in sources:
+        kind = source.source.fingerprint or "none"
+        name = source.source.name
+        if source.source.path is not None and kind == "content":
+            found[name] = _files_digest(root, source.files)
+        elif kind == "content":
+            asked.append((name, f"SELECT {{'rows': count(*), 'sum': CAST(sum(CAST(hash(s) AS HUGEINT)) AS VARCHAR), 'xor': CAST(bit_xor(hash(s)) AS VARCHAR)}} FROM {source.sql} AS s"))
+        elif kind == "column" and source.source.fingerprint_column is not None:
+            column = identifier(source.source.fingerprint_column)
+            asked.append((name, f"SELECT {{'rows': count(*), 'high': CAST(max({column}) AS VARCHAR)}} FROM {source.sql} AS s"))
+        else:
+            found[name] = "none"
+    if asked and reader is not None:
+        fields = ", ".join(f"'s{number}': ({query})" for number, (_, query) in enumerate(asked))
+        answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
+        for number, (name, _) in enumerate(asked):
+            found[name] = digest_of("fingerprint", answer[f"s{number}"])
+    for name, _ in asked:
+        found.setdefault(name, "none")
+    return found
+
+
+def _files_digest(root: Path, files: Sequence[str]) -> str:
+    parts = []
+    for name in files:
+        with (root / name).open("rb") as file:
+            parts.append([name, hashlib.file_digest(file, "sha256").hexdigest()])
+    return digest_of("fingerprint", parts)
+
+
+def _stands(compiled: Compiled, name: str, catalog: Catalog) -> CompiledModel | None:
+    model = compiled.models[name]
+    seen = catalog.find(model.schema, model.relation)
+    return model if model.kind not in ("view", "ephemeral") and seen is not None and seen.kind == "table" else None
+
+
+def _counts(reader: Reader | None, compiled: Compiled, selected: frozenset[str], bodies: Mapping[str, ReceiptBody], catalog: Catalog) -> dict[str, int]:
+    """Rows of tables whose promise moved: a recheck must know that it looks at the rows that the receipt left."""
+    asked = []
+    for name in sorted(selected & bodies.keys()):
+        model = _stands(compiled, name, catalog)
+        if model is not None and bodies[name].digests.promise != model.digests.promise:
+            asked.append((name, f"SELECT count(*) FROM {relation(model.schema, model.relation)}"))
+    return {name: int(value) for name, value in _ask(reader, asked).items()}
+
+
+def _contents(
+    reader: Reader | None, compiled: Compiled, selected: frozenset[str], bodies: Mapping[str, ReceiptBody], catalog: Catalog
+) -> dict[str, Fingerprint]:
+    asked = []
+    for name in sorted(selected & bodies.keys()):
+        model = _stands(compiled, name, catalog)
+        if model is not None and bodies[name].fingerprint is not None:
+            asked.append((name, f"SELECT {{'rows': count(*), 'sum': CAST(coalesce(sum(CAST(hash(t) AS HUGEINT)), 0) AS VARCHAR), 'xor': CAST(coalesce(bit_xor(hash(t)), 0) AS VARCHAR)}} FROM {relation(model.schema, model.relation)} AS t"))
+    answers = _ask(reader, asked)
+    return {name: Fingerprint(rows=value["rows"], sum=value["sum"], xor=value["xor"], engine=compiled.engine) for name, value in answers.items()}
+
+
+def _ask(reader: Reader | None, asked: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    if reader is None or not asked:
+        return {}
+    fields = ", ".join(f"'q{number}': ({query})" for number, (_, query) in enumerate(asked))
+    answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
+    return {name: answer[f"q{number}"] for number, (name, _) in enumerate(asked)}
+
+
+def _dependents(catalog: Catalog, compiled: Compiled, heads: Mapping[str, HeadRow]) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
+    """Views that no model of the project makes, by what they read."""
+    made = {(model.schema.lower(), model.relation.lower()) for model in compiled.models.values() if model.kind == "view"}
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for key, seen in catalog.relations.items():
+        if seen.kind != "view" or seen.text is None or key in made or seen.schema == "interlock":
+            continue
+        for read in names_in(seen):
+            found.setdefault(read, []).append((seen.schema, seen.name))
+    return {read: tuple(sorted(views)) for read, views in found.items()}
+
+
+def names_in(view: RelationSeen) -> frozenset[tuple[str, str]]:
+    """Relations (schema, name; folded) that a stored view reads; an unqualified name is looked for in the view's own schema too."""
+    text = view.text or ""
+    start = text.upper().find(" AS ")
+    if not text.upper().startswith(_VIEW_PREFIX) or start < 0:
+        return frozenset()
+    parsed = parse(text[start + 4 :].rstrip().rstrip(";"))
+    if not isinstance(parsed, Statements):
+        return frozenset()
+    found: set[tuple[str, str]] = set()
+    stack: list[Any] = list(parsed.trees)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            if node.get("type") == "BASE_TABLE" and node.get("table_name"):
+                name = str(node["table_name"]).lower()
+                schema = str(node.get("schema_name") or "").lower()
+                found |= {(schema, name)} if schema else {("main", name), (view.schema.lower(), name)}
+            stack.extend(node.values())
+        elif isinstance(node, list):
+            stack.extend(node)
+    return frozenset(found)

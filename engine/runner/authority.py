@@ -1,0 +1,213 @@
+"""May ledger and warehouse be trusted? One look, one row of the authority table; every command that writes passes here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import assert_never
+
+from interlock.engine.diagnostics import Diagnostic, Refused
+from interlock.engine.ledger.fold import Fold
+from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerRead, LedgerUnreadable, LedgerWhole, read
+from interlock.engine.planner.observe import Unreadable, read_bodies
+from interlock.engine.planner.recovery import HeadsState, IdentityState, LedgerState, ModelLedger, authority_row
+from interlock.engine.warehouse.protocol import HeadRow, Identity, Reader, WarehouseError
+from interlock.machines.evidence import AuthorityFinding, Head, ReceiptBody, SealRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What was seen of ledger and warehouse, and what follows."""
+
+    finding: AuthorityFinding
+    ledger: LedgerRead
+    identity: Identity | None
+    heads: tuple[HeadRow, ...]
+    unexpected: Mapping[str, ReceiptBody]
+    """Bodies of head receipts that the ledger does not expect, by model."""
+    seal: SealRow | None
+
+    @property
+    def fold(self) -> Fold:
+        """The ledger's facts; those of an empty one where there is none."""
+        return self.ledger.fold if isinstance(self.ledger, LedgerWhole) else Fold()
+
+    def expected(self) -> dict[str, Head]:
+        """Heads as the ledger has them."""
+        return {name: known.head for name, known in self.fold.models.items()}
+
+    def model_states(self) -> dict[str, ModelLedger]:
+        """The state of each model's last attempt, as the model table names it."""
+        return {name: _model_state(self.fold, name) for name in self.fold.models}
+
+    def open_anchors(self) -> frozenset[str]:
+        """Anchors of attempts without an end."""
+        return frozenset(anchor for anchor, attempt in self.fold.anchors.items() if not attempt.is_over)
+
+
+def look(directory: Path, project: str, reader: Reader | None) -> Sight:
+    """Look at both, and take the row that matches.
+
+    Args:
+        directory: of the ledger.
+        project: its id.
+        reader: of the warehouse; `None` where the database positively does not exist.
+    """
+    ledger = read(directory)
+    fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
+    identity: Identity | None = None
+    heads: tuple[HeadRow, ...] = ()
+    unexpected: dict[str, ReceiptBody] = {}
+    seal: SealRow | None = None
+    trouble = ""
+    if reader is not None:
+        try:
+            identity = reader.identity(project)
+            heads = reader.heads(project)
+            seal = reader.last_seal(project)
+            strangers = [head for head in heads if head.receipt != fold.head(head.model).receipt]
+            unexpected = read_bodies(reader, project, strangers)
+        except WarehouseError as error:
+            if error.kind in ("busy", "denied") or error.code == "G562":
+                raise
+            trouble = error.message
+        except Unreadable as error:
+            trouble = str(error)
+    ledger_state = _ledger_state(ledger)
+    identity_state = _identity_state(reader, identity, fold, trouble)
+    heads_state: HeadsState = "none" if trouble else _heads_state(fold, heads, unexpected, seal)
+    row = authority_row(ledger_state, identity_state, heads_state)
+    because = "; ".join(part for part in (row.how, trouble, _why(ledger), _heads_in_words(fold, heads, heads_state)) if part)
+    finding = AuthorityFinding(
+        row=row.row,
+        ledger=ledger_state,
+        identity=identity_state,
+        heads=heads_state,
+        decision=row.decision,
+        code=row.code,
+        because=because,
+        remedy=row.remedy,
+    )
+    return Sight(finding=finding, ledger=ledger, identity=identity, heads=heads, unexpected=unexpected, seal=seal)
+
+
+def demand(sight: Sight, target: str) -> None:
+    """Stop where authority is not known.
+
+    Raises:
+        Refused: with the code of the row; exit 4.
+    """
+    finding = sight.finding
+    if finding.decision == "refuse":
+        remedy = finding.remedy.replace("TARGET", target)
+        summary = f"ledger and warehouse of target `{target}` cannot be trusted together"
+        raise Refused(
+            Diagnostic(code=finding.code, summary=summary, because=f"{finding.because} (row {finding.row})", remedy=remedy, subject=target, invariant="I2")
+        )
+
+
+def _ledger_state(ledger: LedgerRead) -> LedgerState:
+    match ledger:
+        case LedgerAbsent():
+            return "absent"
+        case LedgerWhole(fold=fold):
+            return "whole" if fold.wrote else "unwritten"
+        case LedgerBroken():
+            return "broken"
+        case LedgerUnreadable():
+            return "unreadable"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _why(ledger: LedgerRead) -> str:
+    if isinstance(ledger, LedgerBroken | LedgerUnreadable):
+        return ledger.because
+    if isinstance(ledger, LedgerWhole) and ledger.fold.reset is not None:
+        return "a reset was begun and not finished: run `interlock reset` again"
+    return ""
+
+
+def _identity_state(reader: Reader | None, identity: Identity | None, fold: Fold, trouble: str) -> IdentityState:
+    if reader is None:
+        return "gone"
+    if trouble:
+        return "unreadable"
+    if identity is None:
+        return "absent"
+    return "ours" if (identity.ledger, identity.warehouse) == (fold.ledger, fold.warehouse) else "other"
+
+
+def _heads_state(fold: Fold, heads: tuple[HeadRow, ...], unexpected: Mapping[str, ReceiptBody], seal: SealRow | None) -> HeadsState:
+    if fold.contradictions:
+        return "contradicted"
+    found: set[HeadsState] = set()
+    rows = {head.model: head for head in heads}
+    for model in rows.keys() | fold.models.keys():
+        there = rows[model].receipt if model in rows else None
+        expected = fold.head(model).receipt
+        if there == expected:
+            continue
+        found.add(_one_head(fold, model, there, unexpected.get(model)))
+    found.add(_seal_state(fold, seal))
+    for state in ("newer", "older", "ahead"):
+        if state in found:
+            return state  # type: ignore[return-value] # one of the three
+    return "equal" if any(head.receipt for head in heads) else "none"
+
+
+def _one_head(fold: Fold, model: str, there: str | None, body: ReceiptBody | None) -> HeadsState:
+    if there is None:
+        return "older"
+    known = fold.models.get(model)
+    if body is not None and (attempt := fold.anchors.get(body.anchor)) is not None and not attempt.is_over:
+        return "ahead"
+    if known is not None and there in known.receipts:
+        return "older"
+    return "newer"
+
+
+def _seal_state(fold: Fold, seal: SealRow | None) -> HeadsState:
+    """The warehouse's last seal beside the ledger's last close: a cut tail shows here even where no model wrote."""
+    if seal is None:
+        return "older" if fold.serial > 0 else "equal"
+    if seal.serial > fold.serial:
+        return "ahead" if seal.tip in fold.since_close and seal.run in fold.open else "newer"
+    if seal.serial < fold.serial:
+        return "older"
+    return "equal" if fold.seal is None or fold.seal.run == seal.run else "newer"
+
+
+def _heads_in_words(fold: Fold, heads: tuple[HeadRow, ...], state: HeadsState) -> str:
+    if state in ("none", "equal"):
+        return ""
+    rows = {head.model: head for head in heads}
+    words = []
+    for model in sorted(rows.keys() | fold.models.keys()):
+        there = rows[model].receipt if model in rows else None
+        expected = fold.head(model).receipt
+        if there != expected:
+            words.append(f"`{model}`: the warehouse has {(there or 'none')[:12]}, the ledger {(expected or 'none')[:12]}")
+    shown = words[:5]
+    return ", ".join(shown) + (f" and {len(words) - len(shown)} more" if len(words) > len(shown) else "")
+
+
+def _model_state(fold: Fold, model: str) -> ModelLedger:
+    known = fold.models[model]
+    if any(contradiction.model.partition(":")[0] == model for contradiction in fold.contradictions):
+        return "refused_receipt"
+    attempt = known.attempt
+    if attempt is None:
+        return "never" if known.last is None or known.last.head.receipt is None else "checkpointed"
+    match attempt.state:
+        case "planned" | "verified":
+            return "open_before"
+        case "bootstrapping":
+            return "open_bootstrapping"
+        case "committed":
+            return "open_committed"
+        case "refused":
+            return "refused_nothing" if attempt.refusal is None or attempt.refusal.receipt is None else "refused_receipt"
+        case _:
+            return "checkpointed"
