@@ -62,6 +62,11 @@ def scalar(document: Document, path: KeyPath, value: object) -> Scalar | None:
 
 def scalars(document: Document, path: KeyPath, values: Sequence[object]) -> tuple[Scalar, ...] | None:
     """A list of literals of one type, or nothing after a finding. Whole numbers among decimals become decimals."""
+    if not values:
+        document.report(
+            "S104", path, f"`{key_path(path)}` is an empty list", because="no type can be told from it", remedy="give it a value"
+        )
+        return None
     found: list[Scalar] = []
     for index, value in enumerate(values):
         one = scalar(document, (*path, index), value)

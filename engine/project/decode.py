@@ -96,7 +96,9 @@ def _walk(document: Document, kind: Any, value: object, path: KeyPath) -> Any:
     if origin is dict and isinstance(value, dict):
         inner = get_args(bare)[1]
         found = {key: _walk(document, inner, item, (*path, key)) for key, item in value.items()}
-        return {key: item for key, item in found.items() if item is not _WRONG}
+        right = {key: item for key, item in found.items() if item is not _WRONG}
+        # What is left empty by its findings is not the empty table that somebody wrote.
+        return right if right or not found else _WRONG
     if origin is tuple and isinstance(value, list):
         inner = get_args(bare)[0]
         parts = tuple(_walk(document, inner, item, (*path, index)) for index, item in enumerate(value))

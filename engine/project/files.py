@@ -132,7 +132,7 @@ class ContractColumnTable(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 class ContractTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a model promises of its columns."""
 
-    columns: Annotated[dict[str, str | ContractColumnTable], Meta(description="By name: a type, or a table.")] = {}
+    columns: Annotated[dict[str, str | ContractColumnTable], Meta(description="By name: a type, or a table.")]
     extra_columns: Annotated[Literal["allow", "refuse"], Meta(description="Whether the model may have other columns.")] = "allow"
 
 

@@ -157,7 +157,9 @@ class _Reader:
         if document is None and self.keys.sidecar is not None:
             document = self.keys.sidecar[0]
         if document is not None:
-            document.report(code, (key,), summary, because=because, remedy=remedy, subject=self.name)
+            # What a folder's default says wrong is one finding, however many models it is said for.
+            own = self.keys.sidecar is not None and document is self.keys.sidecar[0]
+            document.report(code, (key,), summary, because=because, remedy=remedy, subject=self.name if own else "")
             return
         at = Position(path=self.path)
         self.findings.append(Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=at, subject=self.name))

@@ -28,9 +28,7 @@ def variables_of(document: Document, file: InterlockToml, given: Mapping[str, st
             document.report("S106", here, f"`${name}` is built in", because="as_of, until and target are", remedy="call it otherwise")
         elif isinstance(value, list | tuple):
             items = scalars(document, here, value)
-            if items is not None and not items:
-                document.report("S104", here, f"`{name}` is an empty list", because="no type can be told from it", remedy="give it a value")
-            elif items is not None:
+            if items is not None:
                 found[name] = items
         else:
             one = scalar(document, here, value)
