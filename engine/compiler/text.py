@@ -50,18 +50,20 @@ class Text:
         self.key = key
         self.data = text.encode()
         self.tokens: list[Token] = parser.tokens(text)
-        self._starts = [token.start for token in self.tokens]
+        self.words = [token for token in self.tokens if token.kind != "comment"]
+        """The tokens without comments."""
+        self._starts = [token.start for token in self.words]
 
     @property
     def end(self) -> int:
         """Where the statement ends: one or more `;` and comments after it are not part of it."""
-        for token in reversed(self.tokens):
-            if token.kind != "comment" and token.text != ";":
+        for token in reversed(self.words):
+            if token.text != ";":
                 return token.end
         return 0
 
-    def token_at(self, offset: int) -> int | None:
-        """The index of the token that begins at an offset."""
+    def word_at(self, offset: int) -> int | None:
+        """The index in `words` of the one that begins at an offset."""
         index = bisect.bisect_left(self._starts, offset)
         return index if index < len(self._starts) and self._starts[index] == offset else None
 

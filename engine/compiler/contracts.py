@@ -1,0 +1,115 @@
+"""Contracts against columns as they compile: names and types. Null values are proved on the rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from interlock.engine.compiler.types import Incomplete, canonical_type
+from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
+from interlock.engine.project.project import Contract
+from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
+from interlock.machines.evidence import Column, ContractFinding, PromisedColumn
+
+
+class Promises(NamedTuple):
+    """A contract in the warehouse's own words."""
+
+    columns: tuple[PromisedColumn, ...]
+    findings: tuple[Diagnostic, ...]
+
+
+class _Reporter:
+    def __init__(self, subject: str, path: str) -> None:
+        self.subject = subject
+        self.path = path
+        self.found: list[Diagnostic] = []
+
+    def add(self, code: str, summary: str, because: str, remedy: str, *keys: str, severity: str = "error") -> None:
+        self.found.append(
+            Diagnostic(
+                code=code,
+                severity=severity,  # type: ignore[arg-type]
+                summary=summary,
+                because=because,
+                remedy=remedy,
+                at=Position(path=self.path, key=".".join(["contract", *keys])),
+                subject=self.subject,
+                invariant="I4",
+            )
+        )
+
+
+def promises_of(contract: Contract | None, subject: str, path: str, binder: Binder) -> Promises:
+    """The contract with canonical types; findings where a type is none, or a column stands twice."""
+    report = _Reporter(subject, path)
+    promised: list[PromisedColumn] = []
+    seen: dict[str, str] = {}
+    for name, column in (contract.columns if contract else {}).items():
+        before = seen.setdefault(name.lower(), name)
+        if before != name:
+            report.add("C306", f"column `{name}` stands twice in the contract", f"`{before}` is the same name: case is not looked at", "take one out", "columns", name)
+            continue
+        kind: str | None = None
+        if column.type is not None:
+            found = canonical_type(column.type, binder)
+            if isinstance(found, Incomplete):
+                report.add("C304", f"type `{column.type}` is not complete", found.message, "write precision and scale, such as `DECIMAL(18,2)`", "columns", name, "type")
+            elif isinstance(found, NotBound):
+                remedy = f"did you mean `{found.candidates[0]}`?" if found.candidates else "write a type of the warehouse, such as `BIGINT`"
+                report.add("C304", f"`{column.type}` is no type", found.message, remedy, "columns", name, "type")
+            else:
+                kind = found
+        promised.append(PromisedColumn(column=name, type=kind, nulls="allowed" if column.nullable else "forbidden"))
+    return Promises(tuple(promised), tuple(report.found))
+
+
+def compared(contract: Contract | None, promises: Promises, columns: tuple[Column, ...], subject: str, path: str) -> tuple[list[Diagnostic], tuple[ContractFinding, ...]]:
+    """What the compiled columns say of each promise."""
+    if contract is None:
+        return [], ()
+    report = _Reporter(subject, path)
+    there = {column.name.lower(): column for column in columns}
+    findings: list[ContractFinding] = []
+    at_run_time: list[str] = []
+    for promise in promises.columns:
+        column = there.get(promise.column.lower())
+        if column is None:
+            because = f"the model gives {', '.join(f'`{each.name}`' for each in columns)}"
+            findings.append(ContractFinding(column=promise.column, proof="false", because=because))
+            if contract.columns[promise.column].protected:
+                report.add("C305", f"protected column `{promise.column}` would disappear", because, "keep it, or take its protection out of the contract first", "columns", promise.column)
+            else:
+                remedy = did_you_mean(promise.column, (each.name for each in columns), "select it, or take it out of the contract")
+                report.add("C301", f"the model has no column `{promise.column}`", because, remedy, "columns", promise.column)
+        elif promise.type is not None and promise.type != column.type:
+            because = f"it is {column.type}, and the contract says {promise.type}"
+            findings.append(ContractFinding(column=promise.column, proof="false", because=because))
+            report.add(
+                "C303",
+                f"column `{column.name}` has another type than promised",
+                because,
+                f"write `CAST(… AS {promise.type}) AS {column.name}`, or correct the contract",
+                "columns",
+                promise.column,
+                "type",
+            )
+        elif promise.nulls == "forbidden":
+            at_run_time.append(column.name)
+            findings.append(ContractFinding(column=promise.column, proof="at_run_time", because="rows are looked at before they are committed"))
+        else:
+            findings.append(ContractFinding(column=promise.column, proof="compiled", because=f"the binder gives {column.type}"))
+    if contract.extra_columns == "refuse":
+        promised = {promise.column.lower() for promise in promises.columns}
+        for column in columns:
+            if column.name.lower() not in promised:
+                report.add("C302", f"column `{column.name}` is not in the contract", "the contract refuses extra columns", "add it to the contract, or leave it out of the model", "extra_columns")
+    if at_run_time:
+        report.add(
+            "C307",
+            "nullable = false is proved on the rows",
+            f"of {', '.join(f'`{name}`' for name in at_run_time)} it is not known before they are there",
+            "nothing to do: a null stops the write",
+            "columns",
+            severity="note",
+        )
+    return report.found, tuple(findings)

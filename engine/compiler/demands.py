@@ -1,0 +1,144 @@
+"""What a materialization asks of its query: columns that it names, their types, rows that are the same when asked again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import timedelta
+
+from interlock.engine.compiler.analysis import Analysis
+from interlock.engine.compiler.types import INTEGERS, is_cursor, is_time
+from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
+from interlock.engine.project.durations import duration
+from interlock.engine.project.project import ModelFile
+from interlock.machines.evidence import Column
+
+
+def repeatability(model: ModelFile, analysis: Analysis, inherited: Iterable[str]) -> None:
+    """Volatile functions: refused where rows must be the same when asked again, else told.
+
+    Args:
+        model: the model.
+        analysis: of its text; findings are added to it.
+        inherited: volatile functions that come with ephemeral models.
+    """
+    strict = model.materialized in {"incremental", "snapshot"} or model.deterministic
+    where = dict(analysis.volatile)
+    for name in inherited:
+        where.setdefault(name, None)
+    for name, offset in sorted(where.items()):
+        if strict:
+            why = "deterministic = true" if model.deterministic else f"{model.materialized} models compare rows with those of earlier runs"
+            analysis.finding("L217", f"`{name}` does not give the same answer twice", why, "use `$as_of`, or take the value from the source", offset)
+        elif model.materialized != "ephemeral":
+            analysis.finding(
+                "L218", f"`{name}` does not give the same answer twice", "models of one run would see different values, and it is built each run",
+                "use `$as_of`, which is one moment for all models of a run", offset, severity="warning",
+            )
+    for name, offset in sorted(analysis.unordered.items()):
+        because = f"`{name}` takes rows in an order that is not fixed"
+        remedy = f"give it one: `{name}(… ORDER BY …)`"
+        if model.deterministic:
+            analysis.finding("L217", f"`{name}` may answer differently when asked again", because, remedy, offset)
+        else:
+            analysis.finding("L218", f"`{name}` may answer differently when asked again", because, remedy, offset, severity="note")
+
+
+def columns_named(model: ModelFile, columns: Sequence[Column], collation: str) -> list[Diagnostic]:
+    """Findings where keys of the sidecar name columns that are not there, or of a type that will not do.
+
+    Args:
+        model: the model.
+        columns: of its output.
+        collation: the default one of text; empty for binary.
+    """
+    return _Demands(model, columns, collation).findings if model.materialized in {"incremental", "snapshot"} else []
+
+
+class _Demands:
+    def __init__(self, model: ModelFile, columns: Sequence[Column], collation: str) -> None:
+        self.model = model
+        self.collation = collation
+        self.columns = {column.name.lower(): column for column in columns}
+        self.findings: list[Diagnostic] = []
+        for name in model.unique_key:
+            self.present(name, "unique_key", "L222")
+        if model.materialized == "incremental":
+            self.incremental()
+        else:
+            self.snapshot()
+
+    def incremental(self) -> None:
+        model = self.model
+        watermark = self.present(model.watermark, "watermark", "L221")
+        if watermark is not None:
+            self.cursor(watermark, "watermark")
+        if model.strategy == "partition":
+            column = self.present(model.partition_column, "partition_column", "L222") if model.partition_column else watermark
+            if column is not None:
+                if column is not watermark:
+                    self.cursor(column, "partition_column")
+                self.partition(column)
+        if watermark is not None:
+            for key, text in (("lookback", model.lookback), ("until", model.until)):
+                self.length(watermark, key, text)
+
+    def snapshot(self) -> None:
+        column = self.present(self.model.updated_at, "updated_at", "L221")
+        if column is not None and self.model.snapshot_by != "columns" and not is_time(column.type):
+            self.report("L221", f"`{column.name}` is no time", f"it is {column.type}", "name a DATE or TIMESTAMP column, or compare columns", "updated_at")
+        for name in self.model.compare:
+            self.present(name, "compare", "L222")
+
+    def present(self, name: str | None, key: str, code: str) -> Column | None:
+        if name is None:
+            return None
+        found = self.columns.get(name.lower())
+        if found is None:
+            names = [column.name for column in self.columns.values()]
+            because = f"the output has {', '.join(f'`{each}`' for each in names)}"
+            self.report(code, f"`{key}` names `{name}`, which is no output column", because, did_you_mean(name, names, "select it, or name another"), key)
+        return found
+
+    def cursor(self, column: Column, key: str) -> None:
+        if column.type == "VARCHAR" and self.collation:
+            self.report(
+                "L221", f"`{column.name}` cannot be a {key.removesuffix('_column')}", f"text is compared by the collation `{self.collation}`",
+                "take default_collation out of the target's settings, or use another column", key,
+            )
+            return
+        if is_cursor(column.type):
+            return
+        because = "NaN would be greatest for ever, and text of a floating point number is not exact" if column.type in {"FLOAT", "DOUBLE"} else "its values have no order that can be relied on"
+        self.report(
+            "L221", f"`{column.name}` cannot be a {key.removesuffix('_column')}", f"it is {column.type}: {because}",
+            "use a whole number, DECIMAL, DATE, TIMESTAMP or VARCHAR column", key,
+        )
+
+    def partition(self, column: Column) -> None:
+        unit = self.model.partition
+        if unit is None or not is_cursor(column.type):
+            return
+        integers = unit.isdigit()
+        if integers and column.type not in INTEGERS:
+            self.report("L222", f"ranges of {unit} need a whole number", f"`{column.name}` is {column.type}", 'write partition = "day", say', "partition")
+        elif not integers and not is_time(column.type):
+            self.report("L222", f"ranges of one {unit} need a time", f"`{column.name}` is {column.type}", "write the width of a range as a whole number", "partition")
+        elif unit == "hour" and column.type == "DATE":
+            self.report("L222", "a DATE has no hours", f"`{column.name}` is DATE", 'write partition = "day"', "partition")
+
+    def length(self, column: Column, key: str, text: str | None) -> None:
+        if text is None or text == "none" or not is_cursor(column.type):
+            return
+        try:
+            length = duration(text)
+        except ValueError:
+            return  # the project's reader has said it
+        if isinstance(length, timedelta) and not is_time(column.type):
+            self.report("L221", f"`{key} = {text}` is a length of time", f"`{column.name}` is {column.type}", "write a whole number", key)
+        elif isinstance(length, int) and is_time(column.type):
+            self.report("L221", f"`{key} = {text}` has no unit", f"`{column.name}` is {column.type}", f'write {key} = "{text} days", say', key)
+
+    def report(self, code: str, summary: str, because: str, remedy: str, key: str) -> None:
+        at = Position(path=self.model.sidecar or self.model.path, key=key)
+        self.findings.append(Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=at, subject=self.model.name))
+
