@@ -116,6 +116,8 @@ def _freshness(document: Document, path: KeyPath, table: FreshnessTable) -> Fres
 
 def _question(document: Document, path: KeyPath, table: CheckTable) -> Question | None:
     asked = [name for name in QUESTIONS if getattr(table, name) is not UNSET]
+    if not asked and document.has_findings(path):
+        return None  # it asks something, but not in a way that could be read
     if len(asked) != 1:
         because = f"it asks {len(asked)}: {', '.join(asked)}" if asked else f"the questions are: {', '.join(QUESTIONS)}"
         code = "S116" if asked else "S105"

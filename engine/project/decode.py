@@ -76,9 +76,7 @@ def _unknown(document: Document, fields: dict[str, msgspec.structs.FieldInfo], k
 
 
 def _walk(document: Document, kind: Any, value: object, path: KeyPath) -> Any:
-    bare = kind
-    while get_origin(bare) is Annotated:
-        bare = get_args(bare)[0]
+    bare = _bare(kind)
     if isinstance(bare, type) and issubclass(bare, msgspec.Struct):
         return _struct(document, bare, value, path)
     origin = get_origin(bare)
@@ -112,31 +110,38 @@ def _leaf(document: Document, kind: Any, value: object, path: KeyPath) -> Any:
         return msgspec.convert(value, kind, strict=True)
     except msgspec.ValidationError as error:
         shown = key_path(path)
-        options = get_args(kind) if get_origin(kind) is Literal else ()
+        bare = _bare(kind)
+        options = [str(option) for option in get_args(bare)] if get_origin(bare) is Literal else []
         if options and isinstance(value, str):
-            choices = " | ".join(str(option) for option in options)
-            otherwise = f"write one of {choices}"
-            remedy = did_you_mean(value, [str(option) for option in options], otherwise)
+            choices = " | ".join(options)
+            remedy = did_you_mean(value, options, f"write {choices}" if len(options) == 1 else f"write one of {choices}")
             document.report("S104", path, f"`{shown}` cannot be `{value}`", because=f"it is one of {choices}", remedy=remedy)
             return _WRONG
-        because = str(error).split(" - at ", maxsplit=1)[0].lower()
-        document.report(
-            "S104", path, f"`{shown}` has a wrong value", because=f"it is {_named(value)}: {because}", remedy=_remedy(value, kind)
+        bound = str(error).partition(" - at ")[0].partition("Expected ")[2]
+        # msgspec tells a type by `int`, `str`; a bound by `int` >= 1 and the like, which is worth repeating.
+        because = f"it is {_named(value)}" + (
+            f", and must be {bound.replace('`', '')}" if ">" in bound or "<" in bound or "length" in bound else ""
         )
+        document.report("S104", path, f"`{shown}` has a wrong value", because=because, remedy=_remedy(value, bare))
         return _WRONG
 
 
+def _bare(kind: Any) -> Any:
+    while get_origin(kind) is Annotated:
+        kind = get_args(kind)[0]
+    return kind
+
+
 def _remedy(value: object, kind: Any) -> str:
-    if isinstance(value, str) and value.lower() in {"true", "false"}:
+    if kind is bool and isinstance(value, str) and value.lower() in {"true", "false"}:
         return f"write {value.lower()} without quotes"
-    if isinstance(value, str) and value.isdecimal():
+    if kind is int and isinstance(value, str) and value.isdecimal():
         return f"write {value} without quotes"
     return f"write {_kind(kind)}"
 
 
 def _kind(kind: Any) -> str:
-    while get_origin(kind) is Annotated:
-        kind = get_args(kind)[0]
+    kind = _bare(kind)
     if get_origin(kind) in {Union, types.UnionType}:
         return " or ".join(dict.fromkeys(_kind(choice) for choice in get_args(kind) if choice is not msgspec.UnsetType))
     if get_origin(kind) is Literal:

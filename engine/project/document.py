@@ -109,6 +109,11 @@ class Document:
             above = above[:-1]
         return Position(path=self.path, key=shown)
 
+    def has_findings(self, path: KeyPath) -> bool:
+        """Whether something under this key was found to be wrong already."""
+        above = f"{key_path(path)}."
+        return any(finding.at is not None and finding.at.key.startswith(above) for finding in self.findings)
+
     def report(self, code: str, path: KeyPath, summary: str, *, because: str = "", remedy: str = "", subject: str = "") -> None:
         """Keep a finding about a key."""
         self.findings.append(Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=self.at(path), subject=subject))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+import msgspec
 from msgspec import UNSET, Struct
 
 from interlock.engine.diagnostics import Diagnostic, Position
@@ -124,6 +125,9 @@ def model_of(
 
 def _refuse_without_effect(sidecar: Sidecar, materialized: Materialization, *, stated: bool) -> None:
     document, file = sidecar
+    meant = "did you mean `materialized`?"
+    if any(finding.remedy == meant or (finding.at is not None and finding.at.key == "materialized") for finding in document.findings):
+        return  # what the model is meant to be is not known
     for key, kinds in EFFECT.items():
         if getattr(file, key) is UNSET or materialized in kinds:
             continue
@@ -165,7 +169,12 @@ class _Reader:
         self.findings.append(Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=at, subject=self.name))
 
     def missing(self, key: str, because: str, example: str) -> None:
-        self.report("S105", key, f"`{key}` is missing for model `{self.name}`", because=because, remedy=f"add {example}")
+        """A finding at `materialized`, since that is what asks for the key."""
+        document = self.keys.sidecar[0] if self.keys.sidecar is not None else None
+        at = Position(path=self.path) if document is None else msgspec.structs.replace(document.at(("materialized",)), key=key)
+        summary = f"`{key}` is missing for model `{self.name}`"
+        finding = Diagnostic(code="S105", summary=summary, because=because, remedy=f"add {example}", at=at, subject=self.name)
+        (self.findings if document is None else document.findings).append(finding)
 
     # --- incremental ---
 

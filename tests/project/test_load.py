@@ -217,7 +217,6 @@ def test_every_finding_is_reported_at_once_and_in_order(tmp_path: Path) -> None:
         ("S104", ("models/a.toml", 3)),
         ("S103", ("models/b.toml", 1)),
         ("S104", ("models/b.toml", 2)),
-        ("S116", ("models/b.toml", 3)),
         ("S117", ("seeds/s.csv", 2)),
     ]
 
