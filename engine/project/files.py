@@ -252,9 +252,13 @@ class SourceTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     columns: Annotated[dict[str, str | SourceColumnTable] | UnsetType, Meta(description="By name: a type, or a table.")] = UNSET
     description: Annotated[str, Meta(description="For people.")] = ""
     fingerprint: Annotated[
-        Literal["content", "none"] | UnsetType,
-        Meta(description="content: what reads the source has nothing to do while no byte changed; none: it is built each time."),
+        Literal["content", "column", "none"] | UnsetType,
+        Meta(
+            description="How news is seen. content: by every byte or row; column: by the number of rows and the greatest value of"
+            " fingerprint_column; none: what reads the source is built each time."
+        ),
     ] = UNSET
+    fingerprint_column: Annotated[str | UnsetType, Meta(description="For fingerprint = column: one that grows with every change.")] = UNSET
     tags: Annotated[tuple[str, ...], Meta(description="Words, for people.")] = ()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
+from typing import Any
 
 from msgspec import UNSET
 
@@ -86,13 +87,17 @@ def _source(document: Document, here: KeyPath, name: str, table: SourceTable) ->
     schema, _, last = name.rpartition(".")
     columns = _columns(document, here, table)
     origin = f"{document.path}: sources.{name}"
-    common = {"name": name, "columns": columns, "description": table.description, "tags": table.tags, "origin": origin}
-    fingerprint = None if table.fingerprint is UNSET else table.fingerprint
+    common: dict[str, Any] = {"name": name, "columns": columns, "description": table.description, "tags": table.tags, "origin": origin}
+    _fingerprint(document, here, table)
+    common |= {
+        "fingerprint": None if table.fingerprint is UNSET else table.fingerprint,
+        "fingerprint_column": None if table.fingerprint_column is UNSET else table.fingerprint_column,
+    }
     if table.path is not UNSET:
         format_ = _files(document, here, table, table.path)
         if len(document.findings) > before:
             return None
-        return Source(path=table.path, format=format_, options=table.options, fingerprint=fingerprint, **common)  # type: ignore[arg-type]
+        return Source(path=table.path, format=format_, options=table.options, **common)
     for key, unset in (("format", table.format is UNSET), ("options", not table.options)):
         if not unset:
             document.report(
@@ -110,9 +115,31 @@ def _source(document: Document, here: KeyPath, name: str, table: SourceTable) ->
         schema=named or schema or ("main" if database else None),
         identifier=last if table.identifier is UNSET else table.identifier,
         database=database,
-        fingerprint=fingerprint,
-        **common,  # type: ignore[arg-type]
+        **common,
     )
+
+
+def _fingerprint(document: Document, here: KeyPath, table: SourceTable) -> None:
+    column = table.fingerprint_column
+    if table.fingerprint != "column":
+        if column is not UNSET:
+            remedy = 'take it out, or set fingerprint = "column"'
+            document.report(
+                "S116",
+                (*here, "fingerprint_column"),
+                "`fingerprint_column` has no effect",
+                because="it is for fingerprint = column",
+                remedy=remedy,
+            )
+    elif column is UNSET or not column.strip():
+        because = 'fingerprint = "column" looks at its greatest value'
+        document.report(
+            "S105",
+            (*here, "fingerprint_column"),
+            "`fingerprint_column` is missing",
+            because=because,
+            remedy='add fingerprint_column = "updated_at"',
+        )
 
 
 def _files(document: Document, here: KeyPath, table: SourceTable, path: str) -> str | None:

@@ -72,6 +72,8 @@ def test_columns_may_be_their_type_alone(tmp_path: Path) -> None:
         ('[sources.o.columns]\nid = " "\n', "S104", "sources.o.columns.id"),
         ("[sources.o.columns]\nid = { nullable = false }\n", "S105", "sources.o.columns.id.type"),
         ('[source.o]\nschema = "raw"\n', "S103", "source"),
+        ('[sources.o]\nfingerprint = "column"\n', "S105", "sources.o.fingerprint_column"),
+        ('[sources.o]\nfingerprint = "content"\nfingerprint_column = "at"\n', "S116", "sources.o.fingerprint_column"),
         ('[sources.o]\nfingerprint = "mtime"\n', "S104", "sources.o.fingerprint"),
         ('[sources.o]\nfingreprint = "none"\n', "S103", "sources.o.fingreprint"),
     ],
@@ -80,3 +82,8 @@ def test_a_source_that_is_wrong_says_which_key(tmp_path: Path, text: str, code: 
     finding = one(project(tmp_path, {"sources.toml": text}))
     assert (finding.code, place(finding)[3]) == (code, key)
     assert finding.remedy
+
+
+def test_news_may_be_seen_by_a_column(tmp_path: Path) -> None:
+    (source,) = sources(tmp_path, '[sources.o]\nfingerprint = "column"\nfingerprint_column = "at"\n').values()
+    assert (source.fingerprint, source.fingerprint_column) == ("column", "at")
