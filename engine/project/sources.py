@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET
 
@@ -14,7 +14,9 @@ from interlock.engine.project.models import check_tags
 from interlock.engine.project.positions import KeyPath
 from interlock.engine.project.project import Source, SourceColumn
 
-_FORMATS = {
+Format: TypeAlias = Literal["parquet", "csv", "json"]
+
+_FORMATS: dict[str, Format] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".json": "json",
@@ -142,7 +144,7 @@ def _fingerprint(document: Document, here: KeyPath, table: SourceTable) -> None:
         )
 
 
-def _files(document: Document, here: KeyPath, table: SourceTable, path: str) -> str | None:
+def _files(document: Document, here: KeyPath, table: SourceTable, path: str) -> Format | None:
     for key in ("schema", "identifier", "database"):
         if getattr(table, key) is not UNSET:
             document.report(
