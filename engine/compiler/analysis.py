@@ -240,6 +240,10 @@ class Analysis:
                 end - start,
             )
             return
+        made = self.context.names.made_elsewhere(found)
+        if made is not None:
+            self.finding(made.code, made.summary, made.because, made.remedy, start, end - start)
+            return
         self.places.append(Place(reference, found, start, end))
 
     def _span(self, reference: Reference, offset: int) -> tuple[int, int] | None:

@@ -39,8 +39,7 @@ class CompiledModel(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     text: str
     """The author's text as it stands in the file; empty for a seed."""
     sql: str
-    """What runs: qualified, variables put in but for `$until` (see `until_spans`), without a trailing `;` or comment. For a
-    seed, empty: rows come from the file."""
+    """What runs: qualified, variables put in, without a trailing `;` or comment. For a seed, empty: rows come from the file."""
     canonical: str
     """Canonical form of the text by the binder's parser (without positions), variables not put in."""
     columns: tuple[Column, ...]
@@ -107,3 +106,5 @@ class Compiled(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     semantics_version: int
     engine: str
     """Version of the warehouse engine that bound it."""
+    variables: tuple[str, ...] = ()
+    """Variables that anything compiled reads, checks and macros included, sorted."""

@@ -86,22 +86,25 @@ class Names:
                 "it is " + " and ".join(f"{node.kind} `{node.name}`" for node in found),
                 "rename one of them, or give the relation another schema",
             )
-        node = found[0]
-        maker = self.maker(node)
-        if maker is not None:
-            return Unresolved(
-                "L205",
-                f"source `{node.name}` is the relation that {maker.kind} `{maker.name}` makes",
-                "read as a source it would not wait for the model",
-                f"read `{maker.name}` by its own name, and take the source out of sources.toml",
-            )
-        return node
+        return found[0]
 
     def maker(self, node: Node) -> Node | None:
         """The model or seed that makes the relation which a source names, if any does."""
         if node.kind != "source" or not node.schema:
             return None
         return self._made.get((node.schema.lower(), node.relation.lower()))
+
+    def made_elsewhere(self, node: Node) -> Unresolved | None:
+        """The finding for a source that a model or seed of the project makes."""
+        maker = self.maker(node)
+        if maker is None:
+            return None
+        return Unresolved(
+            "L205",
+            f"source `{node.name}` is the relation that {maker.kind} `{maker.name}` makes",
+            "read as a source it would not wait for it",
+            f"read `{maker.name}` by its own name, and take the source out of sources.toml",
+        )
 
     def _unknown(self, written: str, path: tuple[str, ...]) -> Unresolved:
         if path[-1].lower().endswith((".csv", ".parquet", ".json", ".ndjson", ".tsv", ".gz")):

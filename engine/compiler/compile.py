@@ -1,0 +1,289 @@
+"""From a project to what runs: every text looked at, ordered, bound layer by layer against empty shadows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from msgspec import structs
+
+from interlock.engine.compiler.analysis import Context
+from interlock.engine.compiler.checks import CheckBinder, Draft, Stands
+from interlock.engine.compiler.compiled import Compiled, CompiledModel
+from interlock.engine.compiler.digests import SEMANTICS_VERSION, environment_of
+from interlock.engine.compiler.graph import in_order, layers_of
+from interlock.engine.compiler.macros import macros_of
+from interlock.engine.compiler.names import Names, Node
+from interlock.engine.compiler.sources import SourceCompiler, bound_name
+from interlock.engine.compiler.text import wrapped
+from interlock.engine.compiler.unit import Surroundings, Unit
+from interlock.engine.compiler.variables import Values
+from interlock.engine.compiler.world import World
+from interlock.engine.diagnostics import Diagnostic, Position, Refused, in_order as findings_in_order
+from interlock.engine.project.project import Project
+from interlock.engine.warehouse.duckdb import parser, settings
+from interlock.engine.warehouse.duckdb.binder import Binder, Shadow, UnknownSetting
+from interlock.engine.warehouse.duckdb.quoting import relation
+from interlock.engine.warehouse.protocol import ALIAS
+from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.evidence import Column
+
+
+def compile_project(
+    project: Project, target: TargetConfig, *, as_of: str, world: World | None = None, only: frozenset[str] | None = None
+) -> Compiled:
+    """Compile a project for a target. Nothing is read but file names, and nothing of the author's is run.
+
+    Args:
+        project: as its files say.
+        target: decides schemas and settings.
+        as_of: the plan's time, ISO 8601 with a zone.
+        world: what is known of the outside; without it, sources need declared columns.
+        only: models and seeds that are asked for. They and all that they read are compiled, and findings are about these.
+
+    Raises:
+        Refused: the target has a setting that the warehouse does not take.
+    """
+    try:
+        binder = Binder(settings.statements(target))
+    except (UnknownSetting, ValueError) as error:
+        finding = Diagnostic(
+            code="S104",
+            summary="the warehouse does not take a setting of the target",
+            because=str(error),
+            remedy="correct it, or take it out",
+            at=Position(path="interlock.toml", key=f"targets.{target.name}.settings"),
+            subject=target.name,
+        )
+        raise Refused(finding) from error
+    with binder:
+        return _Compilation(project, target, as_of, world, only, binder).run()
+
+
+class _Compilation:
+    def __init__(self, project: Project, target: TargetConfig, as_of: str, world: World | None, only: frozenset[str] | None, binder: Binder) -> None:
+        self.project = project
+        self.target = target
+        self.world = world
+        self.only = only
+        self.binder = binder
+        self.values = Values.of(project.variables, as_of, target.name)
+        self.names = Names(project, target)
+        self.macros = macros_of(project.macros, self.values, binder)
+        self.context = Context(self.names, self.values, self.macros)
+        self.sources = SourceCompiler(project, target, world, binder)
+        self.units: dict[str, Unit] = {}
+        self.findings: list[Diagnostic] = list(self.macros.findings)
+
+    def run(self) -> Compiled:
+        wanted = set(self.names.nodes) if self.only is None else set(self.only) & set(self.names.nodes)
+        self._look(wanted)
+        for name in sorted({node.name for unit in self.units.values() for node in unit.all_nodes() if node.kind == "source"}):
+            self.sources.compile(name)
+        edges = {name: {read for read in unit.reads() if read in self.units} for name, unit in self.units.items()}
+        order, cycles = in_order(edges)
+        for cycle in cycles:
+            self._cycle(cycle)
+        ephemeral = frozenset(name for name, unit in self.units.items() if unit.is_ephemeral)
+        layers = layers_of(order, edges, ephemeral)
+        around = self._surroundings()
+        models: dict[str, CompiledModel] = {}
+        for step in _steps(order, edges):
+            for name in step:
+                self._bind(self.units[name], edges[name], around)
+            self._stand_in([self.units[name] for name in step])
+            for name in step:
+                models[name] = self.units[name].finished(around, layers[name])
+        for name in sorted(set(self.units) - set(order)):
+            self.units[name].blocked = True
+            models[name] = self.units[name].finished(around, 1)
+        self._checks(models)
+        return Compiled(
+            models=models,
+            sources=dict(sorted(self.sources.done.items())),
+            layers=_layers(order, layers, ephemeral),
+            macros=tuple(macro.statement for macro in self.macros.ordered),
+            children=_children(self.units, edges),
+            findings=findings_in_order([*self.findings, *self.sources.findings, *(found for unit in self.units.values() for found in unit.all_findings())]),
+            semantics_version=SEMANTICS_VERSION,
+            engine=parser.ENGINE,
+            variables=self._variables(),
+        )
+
+    def _look(self, wanted: Iterable[str]) -> None:
+        waiting = sorted(wanted)
+        while waiting:
+            name = waiting.pop()
+            if name in self.units:
+                continue
+            file = self.project.models.get(name) or self.project.seeds[name]
+            self.units[name] = unit = Unit(self.names.nodes[name], file, self.context)
+            waiting += sorted({node.name for node in unit.all_nodes() if node.kind != "source"})
+
+    def _surroundings(self) -> Surroundings:
+        resolved = settings.settings(self.target)
+        return Surroundings(
+            binder=self.binder,
+            target=self.target,
+            context=self.context,
+            units=self.units,
+            sources=self.sources.done,
+            run=self._run,
+            bound=self._bound,
+            columns_of=self._columns,
+            environment=environment_of(resolved),
+            collation=resolved["default_collation"],
+            aggregates=self.binder.functions().aggregates,
+        )
+
+    def _run(self, node: Node) -> str:
+        """What stands for a relation in the text that runs."""
+        if node.kind == "source":
+            return self.sources.done[node.name].sql
+        unit = self.units[node.name]
+        return wrapped(unit.sql) if unit.is_ephemeral else relation(node.schema, node.relation)
+
+    def _bound(self, node: Node) -> str:
+        """What stands for it in the text that is bound."""
+        if node.kind == "source":
+            return bound_name(node.name)
+        unit = self.units[node.name]
+        return wrapped(unit.bound_sql) if unit.is_ephemeral else relation(node.schema, node.relation)
+
+    def _columns(self, node: Node) -> tuple[Column, ...] | None:
+        if node.kind == "source":
+            source = self.sources.done.get(node.name)
+            return None if source is None else source.columns
+        deployed = self._deployed(node.name)
+        return deployed if deployed is not None else self.units[node.name].columns
+
+    def _deployed(self, name: str) -> tuple[Column, ...] | None:
+        """Columns as they stand in the warehouse, of a model that is not asked for."""
+        if self.world is None or (self.only is not None and name in self.only):
+            return None
+        return self.world.deployed.get(name)
+
+    def _bind(self, unit: Unit, reads: Iterable[str], around: Surroundings) -> None:
+        stopped = sorted(name for name in reads if self._stops(self.units[name]))
+        stopped += sorted({node.name for node in unit.all_nodes() if node.kind == "source" and node.name not in self.sources.done})
+        if not stopped or (unit.analysis is not None and unit.analysis.broken):
+            unit.bind(around)
+            return
+        unit.blocked = True
+        unit.findings.append(
+            Diagnostic(
+                code="L220",
+                severity="note",
+                summary=f"`{unit.name}` is not looked at further",
+                because=f"it reads {', '.join(f'`{name}`' for name in stopped)}, which could not be bound",
+                remedy="correct that first",
+                at=Position(path=unit.file.path),
+                subject=unit.name,
+            )
+        )
+
+    def _stops(self, unit: Unit) -> bool:
+        """Whether nothing can be bound against a unit."""
+        if self._deployed(unit.name) is not None and not unit.is_ephemeral:
+            return False
+        return unit.blocked or not unit.bound
+
+    def _stand_in(self, units: Iterable[Unit]) -> None:
+        shadows: list[Shadow] = []
+        made: list[Unit] = []
+        for unit in units:
+            deployed = self._deployed(unit.name)
+            if deployed is None and _repeats(unit.columns):
+                unit.bound = False  # the finding stands already; no relation can have such columns
+            if unit.is_ephemeral or self._stops(unit):
+                continue
+            columns = unit.columns if deployed is None else deployed
+            kind: Literal["table", "view"] = "view" if unit.kind == "view" else "table"
+            shadows.append(Shadow(ALIAS, unit.node.schema, unit.node.relation, kind, columns))
+            made.append(unit)
+        for index, found in self.binder.stand_in(shadows).items():
+            unit = made[index]
+            unit.bound = False
+            unit.findings.append(
+                Diagnostic(
+                    code="L201",
+                    summary=f"no relation can have the columns of `{unit.name}`",
+                    because=found.message,
+                    remedy="cast the column that it names to a type that can be stored",
+                    at=Position(path=unit.file.path),
+                    subject=unit.name,
+                )
+            )
+
+    def _checks(self, models: dict[str, CompiledModel]) -> None:
+        """Bind the checks: every relation has its shadow now, also those that a check after publication reads."""
+        stands = Stands(self._run, self._bound)
+        for name, model in models.items():
+            unit = self.units[name]
+            if unit.bound and not unit.blocked and not unit.is_ephemeral and self._deployed(name) is None:
+                binder = CheckBinder(unit.node, unit.columns, unit.path, self.binder, stands, lambda node: self._columns(node) or ())
+                ready = [each for each in unit.drafts if self._is_ready(each)]
+                unit.checks = tuple(binder.compile(each) for each in ready)
+                unit.findings += binder.findings
+            upstream = any(models[read].blocked for read in model.references if read in models and self._deployed(read) is None)
+            blocked = unit.blocked or not unit.bound or unit.errors() or upstream
+            models[name] = structs.replace(model, checks=unit.checks, blocked=blocked)
+
+    def _is_ready(self, drafted: Draft) -> bool:
+        """Whether everything that a check reads is there. What is not has its own finding."""
+        return all(node.name in self.sources.done if node.kind == "source" else not self._stops(self.units[node.name]) for node in drafted.reads())
+
+    def _cycle(self, cycle: list[str]) -> None:
+        first = self.units[cycle[0]]
+        reads = cycle[1] if len(cycle) > 1 else cycle[0]
+        place = next((each for each in first.analysis.places if each.node.name == reads), None) if first.analysis is not None else None
+        at = first.analysis.text.at(place.start, place.end - place.start) if first.analysis is not None and place is not None else Position(path=first.path)
+        through_check = place is None
+        self.findings.append(
+            Diagnostic(
+                code="L206",
+                summary="models read each other in a circle",
+                because=" reads ".join(f"`{name}`" for name in [*cycle, cycle[0]]),
+                remedy='a check that needs a later model says after = "publication"' if through_check else "take one of these references out",
+                at=at,
+                subject=first.name,
+            )
+        )
+
+    def _variables(self) -> tuple[str, ...]:
+        found: set[str] = set()
+        for unit in self.units.values():
+            found.update(unit.analysis.variables if unit.analysis is not None else ())
+            for drafted in unit.drafts:
+                found.update(drafted.variables())
+        for macro in self.macros.ordered:
+            found.update(macro.variables)
+        return tuple(sorted(found))
+
+
+def _repeats(columns: tuple[Column, ...]) -> bool:
+    return len({column.name.lower() for column in columns}) < len(columns)
+
+
+def _steps(order: list[str], edges: dict[str, set[str]]) -> list[list[str]]:
+    """The order in steps whose members do not read each other, so that their shadows can be made together."""
+    depth: dict[str, int] = {}
+    for name in order:
+        depth[name] = max((depth[read] + 1 for read in edges[name] if read in depth), default=0)
+    steps: list[list[str]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    for name in order:
+        steps[depth[name]].append(name)
+    return steps
+
+
+def _layers(order: list[str], layers: dict[str, int], ephemeral: frozenset[str]) -> tuple[tuple[str, ...], ...]:
+    stored = [name for name in order if name not in ephemeral]
+    return tuple(tuple(sorted(name for name in stored if layers[name] == layer)) for layer in sorted({layers[name] for name in stored}))
+
+
+def _children(units: dict[str, Unit], edges: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, set[str]] = {name: set() for name in units}
+    for name, reads in edges.items():
+        for read in reads:
+            found[read].add(name)
+    return {name: tuple(sorted(children)) for name, children in sorted(found.items())}
