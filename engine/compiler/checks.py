@@ -183,7 +183,7 @@ class CheckBinder:
             return ""
         start, end = len(_BEFORE.encode()), drafted.end
         bound = wrapped(drafted.analysis.rendered(self._stands.bound, start=start, end=end).text)
-        found = self._binder.columns_of(f"SELECT {bound} AS ok FROM {self._own(alias=self._owner.name)} WHERE {bound}")
+        found = self._binder.columns_of(f"SELECT {bound} AS ok FROM {self._stands.bound(self._owner)} WHERE {bound}")
         if isinstance(found, NotBound):
             self._not_bound(check, found)
         elif found[0].type != "BOOLEAN":

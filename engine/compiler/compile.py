@@ -155,7 +155,7 @@ class _Compilation:
             source = self.sources.done.get(node.name)
             return None if source is None else source.columns
         deployed = self._deployed(node.name)
-        return deployed if deployed is not None else self.units[node.name].columns
+        return deployed if deployed is not None else self.units[node.name].relation_columns()
 
     def _deployed(self, name: str) -> tuple[Column, ...] | None:
         """Columns as they stand in the warehouse, of a model that is not asked for."""
@@ -193,11 +193,11 @@ class _Compilation:
         made: list[Unit] = []
         for unit in units:
             deployed = self._deployed(unit.name)
-            if deployed is None and _repeats(unit.columns):
+            if deployed is None and _repeats(unit.relation_columns()):
                 unit.bound = False  # the finding stands already; no relation can have such columns
             if unit.is_ephemeral or self._stops(unit):
                 continue
-            columns = unit.columns if deployed is None else deployed
+            columns = unit.relation_columns() if deployed is None else deployed
             kind: Literal["table", "view"] = "view" if unit.kind == "view" else "table"
             shadows.append(Shadow(ALIAS, unit.node.schema, unit.node.relation, kind, columns))
             made.append(unit)
@@ -221,7 +221,7 @@ class _Compilation:
         for name, model in models.items():
             unit = self.units[name]
             if unit.bound and not unit.blocked and not unit.is_ephemeral and self._deployed(name) is None:
-                binder = CheckBinder(unit.node, unit.columns, unit.path, self.binder, stands, lambda node: self._columns(node) or ())
+                binder = CheckBinder(unit.node, unit.relation_columns(), unit.path, self.binder, stands, lambda node: self._columns(node) or ())
                 ready = [each for each in unit.drafts if self._is_ready(each)]
                 unit.checks = tuple(binder.compile(each) for each in ready)
                 unit.findings += binder.findings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 from interlock.engine.compiler.types import Incomplete, canonical_type
@@ -63,8 +64,19 @@ def promises_of(contract: Contract | None, subject: str, path: str, binder: Bind
     return Promises(tuple(promised), tuple(report.found))
 
 
-def compared(contract: Contract | None, promises: Promises, columns: tuple[Column, ...], subject: str, path: str) -> tuple[list[Diagnostic], tuple[ContractFinding, ...]]:
-    """What the compiled columns say of each promise."""
+def compared(
+    contract: Contract | None, promises: Promises, columns: tuple[Column, ...], subject: str, path: str, *, own: Collection[str] = ()
+) -> tuple[list[Diagnostic], tuple[ContractFinding, ...]]:
+    """What the compiled columns say of each promise.
+
+    Args:
+        contract: as its file says.
+        promises: the same in the warehouse's words.
+        columns: of the relation.
+        subject: the model.
+        path: the file in which the contract stands.
+        own: columns that we add: they are no extra columns.
+    """
     if contract is None:
         return [], ()
     report = _Reporter(subject, path)
@@ -99,7 +111,7 @@ def compared(contract: Contract | None, promises: Promises, columns: tuple[Colum
         else:
             findings.append(ContractFinding(column=promise.column, proof="compiled", because=f"the binder gives {column.type}"))
     if contract.extra_columns == "refuse":
-        promised = {promise.column.lower() for promise in promises.columns}
+        promised = {*own, *(promise.column.lower() for promise in promises.columns)}
         for column in columns:
             if column.name.lower() not in promised:
                 report.add("C302", f"column `{column.name}` is not in the contract", "the contract refuses extra columns", "add it to the contract, or leave it out of the model", "extra_columns")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from interlock.engine.compiler.compiled import Compiled, CompiledSource
 from interlock.engine.compiler.names import physical
@@ -102,9 +102,11 @@ class SourceCompiler:
         self.findings: list[Diagnostic] = []
 
     def compile(self, name: str) -> None:
-        """Compile one source, once. One that cannot be read as declared leaves findings, and is not among the done."""
+        """Compile one source. One whose columns are not known leaves findings and is not among the done.
+
+        One that is declared and not as declared, or not there, leaves findings too, and can still be bound against.
+        """
         source = self._project.sources[name]
-        before = len(self.findings)
         declared = self._declared(source)
         observed = None if self._world is None else self._world.sources.get(name)
         files = self._matched(source)
@@ -123,13 +125,14 @@ class SourceCompiler:
                 f'declare them under [sources."{name}".columns]',
                 "columns",
             )
-        if declared is not None and observed is not None:
+        complete = declared is not None and source.columns is not None and len(declared) == len(source.columns)
+        if declared is not None and observed is not None and complete:
             self._compare(source, declared, observed)
         columns = observed if observed is not None else declared
-        if len(self.findings) > before or columns is None:
+        if columns is None or (declared is not None and not complete):
             return
-        kind = "view" if source.path is not None else "table"
-        failed = self._binder.stand_in([Shadow(SOURCES, "main", name, kind, columns)])  # type: ignore[arg-type]
+        kind: Literal["table", "view"] = "view" if source.path is not None else "table"
+        failed = self._binder.stand_in([Shadow(SOURCES, "main", name, kind, columns)])
         if failed:
             self._finding(source, "L201", f"the columns of source `{name}` cannot be bound", failed[0].message, "correct its columns", "columns")
             return

@@ -32,6 +32,9 @@ from interlock.engine.warehouse.duckdb.parser import Tree
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column, Digests
 
+VALIDITY = ("valid_from", "valid_to")
+"""Columns that a snapshot's relation has after those of its query."""
+
 
 class Surroundings(NamedTuple):
     """What a unit is compiled in: the binder, and everything before it in the order."""
@@ -89,6 +92,17 @@ class Unit:
             if each.check.after == "rows":
                 nodes = [*nodes, *each.reads()]
         return {node.name for node in nodes if node.kind != "source"} - {self.name}
+
+    def relation_columns(self) -> tuple[Column, ...]:
+        """Columns of its relation: those of its query, and of a snapshot its validity."""
+        if self.kind != "snapshot" or not self.columns:
+            return self.columns
+        assert isinstance(self.file, ModelFile)  # noqa: S101 - only models are snapshots
+        kind = "TIMESTAMP WITH TIME ZONE"
+        if self.file.snapshot_by == "updated_at":
+            wanted = (self.file.updated_at or "").lower()
+            kind = next((column.type for column in self.columns if column.name.lower() == wanted), kind)
+        return (*self.columns, *(Column(name=name, type=kind) for name in VALIDITY))
 
     def all_nodes(self) -> list[Node]:
         """Everything that it or one of its checks names."""
@@ -149,8 +163,11 @@ class Unit:
 
     def _compare(self) -> None:
         if not self.promises.findings:
-            found, _ = compared(self.file.contract, self.promises, self.columns, self.name, self.path)
+            found, _ = compared(self.file.contract, self.promises, self.relation_columns(), self.name, self.path, own=self._own_columns())
             self.findings += found
+
+    def _own_columns(self) -> tuple[str, ...]:
+        return VALIDITY if self.kind == "snapshot" else ()
 
     def _volatile(self, model: ModelFile, analysis: Analysis, around: Surroundings) -> None:
         inherited: set[str] = set()
@@ -223,7 +240,8 @@ class Unit:
                 return
         remedy = f"did you mean `{found.candidates[0]}`?" if found.candidates else "correct it; types and columns are those of what it reads"
         summary, _, rest = found.message.partition("\n")
-        because = rest.strip() or "DuckDB's binder says so"
+        near = ", ".join(f"`{name}`" for name in found.candidates)
+        because = f"what is near: {near}" if near else rest.strip() or "DuckDB's binder says so"
         compiled = "" if found.offset is None else _line(bound.text, found.offset)
         excerpt = analysis.text.at(offset).excerpt
         analysis.finding("L201", summary.rstrip("!"), because, remedy, offset, found.length, compiled="" if compiled == excerpt else compiled)
@@ -236,7 +254,7 @@ class Unit:
         items = unnamed(reading)
         for index, offset in items:
             analysis.finding("L211", f"output column {index + 1} has no name", "the name that DuckDB makes up may change with its version", "give it one: `… AS name`", offset)
-        for column in self.columns:
+        for column in self.relation_columns():
             before = seen.setdefault(column.name.lower(), column.name)
             if before is not column.name and not items:
                 analysis.finding(
@@ -286,7 +304,7 @@ class Unit:
             parts = definition_parts_of_seed(self.file, self.columns)
         else:
             parts = self._definition_parts(self.file, around)
-        _, contract_findings = compared(self.file.contract, self.promises, self.columns, self.name, self.path) if self.bound else ([], ())
+        _, contract_findings = compared(self.file.contract, self.promises, self.relation_columns(), self.name, self.path, own=self._own_columns()) if self.bound else ([], ())
         reads = sorted({node.name for node in self.texts_read() if node.kind != "source"})
         upstream = [around.units[name] for name in reads if name in around.units]
         tables, views, sources = self._reached(upstream, around)
