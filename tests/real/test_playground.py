@@ -67,8 +67,9 @@ def models(answer: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {model["model"]: model for model in answer["result"]["models"]}
 
 
-def test_the_sample_has_no_finding_at_all(shop: Path, interlock: Command) -> None:
-    assert interlock("compile", "--project", str(shop))["findings"] == []
+def test_the_sample_compiles_with_notes_at_most(shop: Path, interlock: Command) -> None:
+    findings = interlock("compile", "--project", str(shop))["findings"]
+    assert [finding for finding in findings if finding["severity"] != "note"] == []
 
 
 def test_its_first_run_builds_every_model(shop: Path, interlock: Command) -> None:
