@@ -99,8 +99,8 @@ class Analysis:
         because: str,
         remedy: str,
         offset: int | None,
-        length: int = 0,
         *,
+        length: int = 0,
         severity: str = "error",
         compiled: str = "",
     ) -> None:
@@ -127,7 +127,10 @@ class Analysis:
 
     def _tree(self) -> Tree | None:
         """The one statement's tree, or a finding."""
-        remnant = next((token for token in self.text.words if self.text.data[token.start : token.start + 2] in _REMNANTS and token.kind == "operator"), None)
+        remnant = next(
+            (token for token in self.text.words if self.text.data[token.start : token.start + 2] in _REMNANTS and token.kind == "operator"),
+            None,
+        )
         if remnant is not None:
             self.finding(
                 "L213",
@@ -135,7 +138,7 @@ class Analysis:
                 "a model is SQL: nothing fills templates in",
                 "write other models by bare name, and values as `$name`",
                 remnant.start,
-                2,
+                length=2,
             )
             return None
         answer = parser.parse(self.text.text)
@@ -167,7 +170,7 @@ class Analysis:
             "the relation may stand in another schema, so only its alias is known in the text",
             f"write `{table}.…`, or give the relation an alias",
             offset,
-            length,
+            length=length,
         )
 
     def _not_select(self, answer: NotSelect) -> None:
@@ -180,12 +183,24 @@ class Analysis:
             self._problem(dynamic_pivot(pivot.start))
             return
         kind = answer.kinds[0].replace("_", " ") if answer.kinds else "nothing"
-        self.finding("L203", f"{kind} is no SELECT", "a model is one SELECT; what it becomes is said beside it", "write the SELECT alone", first.start if first else 0)
+        self.finding(
+            "L203",
+            f"{kind} is no SELECT",
+            "a model is one SELECT; what it becomes is said beside it",
+            "write the SELECT alone",
+            first.start if first else 0,
+        )
 
     def _several(self, count: int) -> None:
         semicolon = next((index for index, token in enumerate(self.text.words) if token.text == ";"), 0)
         second = next((token for token in self.text.words[semicolon:] if token.text != ";"), None)
-        self.finding("L202", f"there are {count} statements", "a model is one SELECT", "keep one, and make models of the others", second.start if second else 0)
+        self.finding(
+            "L202",
+            f"there are {count} statements",
+            "a model is one SELECT",
+            "keep one, and make models of the others",
+            second.start if second else 0,
+        )
 
     def _calls(self, reading: Reading) -> None:
         macros = self.context.macros
@@ -208,26 +223,36 @@ class Analysis:
                 self.volatile.setdefault(name, direct.get(macro.name, next(iter(direct.values()))))
 
     def _outside(self, call: Call) -> None:
-        reads_files = call.table and (call.name.startswith(("read_", "parquet_", "sniff_")) or call.name in {"glob"})
+        reads_files = call.table and (call.name.startswith(("read_", "parquet_", "sniff_")) or call.name == "glob")
         self.finding(
             "L208",
             f"`{call.name}` reads or writes outside of the query",
             "what it does would stand in no plan",
-            "declare the file in sources.toml with its `path`, and read it by the source's name" if reads_files else "leave it out; `$as_of`, `$target` and variables carry values in",
+            "declare the file in sources.toml with its `path`, and read it by the source's name"
+            if reads_files
+            else "leave it out; `$as_of`, `$target` and variables carry values in",
             call.offset,
-            len(call.name),
+            length=len(call.name),
         )
 
     def _place(self, reference: Reference, own: str | None, *, own_is_read: bool) -> None:
         written = ".".join(reference.path)
         span = None if reference.offset is None else self._span(reference, reference.offset)
         if span is None:
-            self.finding("L219", f"the place of `{written}` in the text is not known", "DuckDB gives no offset for it, as for `TABLE t`", "write it as SELECT … FROM", reference.offset)
+            self.finding(
+                "L219",
+                f"the place of `{written}` in the text is not known",
+                "DuckDB gives no offset for it, as for `TABLE t`",
+                "write it as SELECT … FROM",
+                reference.offset,
+            )
             return
         start, end = span
-        found: Node | Unresolved = outside_file(written) if self.text.data[start : start + 1] == b"'" else self.context.names.resolve(reference.path)
+        found: Node | Unresolved = (
+            outside_file(written) if self.text.data[start : start + 1] == b"'" else self.context.names.resolve(reference.path)
+        )
         if isinstance(found, Unresolved):
-            self.finding(found.code, found.summary, found.because, found.remedy, start, end - start)
+            self.finding(found.code, found.summary, found.because, found.remedy, start, length=end - start)
             return
         maker = self.context.names.maker(found)
         if own is not None and not own_is_read and own in {found.name if found.kind != "source" else None, maker.name if maker else None}:
@@ -237,12 +262,12 @@ class Analysis:
                 "on its first run there is nothing to read, and later rows would depend on how often it ran",
                 'materialize it as "incremental" with strategy "merge", or as a "snapshot"; the engine compares with what is there',
                 start,
-                end - start,
+                length=end - start,
             )
             return
         made = self.context.names.made_elsewhere(found)
         if made is not None:
-            self.finding(made.code, made.summary, made.because, made.remedy, start, end - start)
+            self.finding(made.code, made.summary, made.because, made.remedy, start, length=end - start)
             return
         self.places.append(Place(reference, found, start, end))
 
@@ -264,10 +289,23 @@ class Analysis:
         used = uses(self.text)
         positional = [offset for name, offset in reading.parameters if name.isdigit()]
         for offset in positional:
-            self.finding("L209", "a parameter without a name", "only variables stand for values", "declare a variable under [vars] and write `$name`", offset, 1)
+            self.finding(
+                "L209",
+                "a parameter without a name",
+                "only variables stand for values",
+                "declare a variable under [vars] and write `$name`",
+                offset,
+                length=1,
+            )
         named = {name for name, _ in reading.parameters if not name.isdigit()}
         if named - {use.name for use in used}:  # no token was seen for it: nothing may be guessed
-            self.finding("L209", f"`${min(named)}` cannot be placed", "its token is not where the parser sees it", "write it apart from other words", None)
+            self.finding(
+                "L209",
+                f"`${min(named)}` cannot be placed",
+                "its token is not where the parser sees it",
+                "write it apart from other words",
+                None,
+            )
         edits, findings = substitution(self.text, self.context.values, found=used, subject=self.subject)
         self.edits += edits
         self.findings += findings

@@ -85,7 +85,12 @@ def _expression(check: Check, question: ExpressionHolds, owner: str, at: Positio
     because = _not_one(inner)
     if because:
         finding = Diagnostic(
-            code="L225", summary=f"check `{check.name}` is not one expression", because=because, remedy="write one boolean expression over a row", at=at, subject=owner
+            code="L225",
+            summary=f"check `{check.name}` is not one expression",
+            because=because,
+            remedy="write one boolean expression over a row",
+            at=at,
+            subject=owner,
         )
         return Draft(check, None, None, (finding,), 0)
     around = Text(f"{_BEFORE}{question.expression}\n) AS ok FROM {identifier(owner)}", at.path, at.key or "checks")
@@ -94,12 +99,24 @@ def _expression(check: Check, question: ExpressionHolds, owner: str, at: Positio
     if analysis.reading is not None and not _is_one_item(analysis):
         findings.append(
             Diagnostic(
-                code="L225", summary=f"check `{check.name}` is not one expression", because="in brackets it is more than one value", remedy="write one boolean expression over a row", at=at, subject=owner
+                code="L225",
+                summary=f"check `{check.name}` is not one expression",
+                because="in brackets it is more than one value",
+                remedy="write one boolean expression over a row",
+                at=at,
+                subject=owner,
             )
         )
     if analysis.reading is None:
         findings = [
-            Diagnostic(code="L225", summary=f"check `{check.name}` is not one expression", because=finding.because or finding.summary, remedy=finding.remedy, at=at, subject=owner)
+            Diagnostic(
+                code="L225",
+                summary=f"check `{check.name}` is not one expression",
+                because=finding.because or finding.summary,
+                remedy=finding.remedy,
+                at=at,
+                subject=owner,
+            )
             for finding in findings
         ]
     return Draft(check, analysis, None, tuple(findings), len(_BEFORE.encode()) + inner.end)
@@ -138,7 +155,16 @@ def _is_one_item(analysis: Analysis) -> bool:
 class CheckBinder:
     """Binds the checks of one model against its columns."""
 
-    def __init__(self, owner: Node, columns: tuple[Column, ...], path: str, binder: Binder, stands: Stands, columns_of: Callable[[Node], tuple[Column, ...]]) -> None:
+    def __init__(
+        self,
+        owner: Node,
+        columns: tuple[Column, ...],
+        path: str,
+        *,
+        binder: Binder,
+        stands: Stands,
+        columns_of: Callable[[Node], tuple[Column, ...]],
+    ) -> None:
         """The model's shadow stands already."""
         self._owner = owner
         self._columns = {column.name.lower(): column for column in columns}
@@ -205,7 +231,9 @@ class CheckBinder:
         there = [each.name for each in self._columns_of(to)]
         if question.to_column.lower() not in {name.lower() for name in there}:
             self._finding(
-                check, f"`{to.name}` has no column `{question.to_column}`", f"it has {', '.join(f'`{name}`' for name in there)}",
+                check,
+                f"`{to.name}` has no column `{question.to_column}`",
+                f"it has {', '.join(f'`{name}`' for name in there)}",
                 did_you_mean(question.to_column, there, "name another column"),
             )
         elif column is not None:
@@ -227,7 +255,9 @@ class CheckBinder:
             if isinstance(worked_out, NotBound):
                 found = worked_out
         if isinstance(found, NotBound):
-            self._finding(check, f"a value of check `{check.name}` is no {column.type}", found.message, f"write values of the type of `{column.name}`")
+            self._finding(
+                check, f"a value of check `{check.name}` is no {column.type}", found.message, f"write values of the type of `{column.name}`"
+            )
 
     def _fresh(self, check: Check, question: Freshness) -> None:
         column = self._present(check, question.column)
@@ -236,7 +266,9 @@ class CheckBinder:
         if not is_time(column.type):
             self._finding(check, f"`{column.name}` is no time", f"it is {column.type}", "name a DATE or TIMESTAMP column")
         elif column.type not in ZONED and question.zone is None:
-            self._finding(check, f"the zone of `{column.name}` is not known", f"it is {column.type}, which has none", 'add zone = "UTC", say')
+            self._finding(
+                check, f"the zone of `{column.name}` is not known", f"it is {column.type}, which has none", 'add zone = "UTC", say'
+            )
         elif question.zone is not None:
             found = self._binder.evaluate(f"SELECT timezone({string(question.zone)}, TIMESTAMP '2000-01-01 00:00:00')")
             if isinstance(found, NotBound):

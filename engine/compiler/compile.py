@@ -11,6 +11,7 @@ from interlock.engine.compiler.analysis import Context
 from interlock.engine.compiler.checks import CheckBinder, Draft, Stands
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.compiler.digests import SEMANTICS_VERSION, environment_of
+from interlock.engine.compiler.finish import finished
 from interlock.engine.compiler.graph import in_order, layers_of
 from interlock.engine.compiler.macros import macros_of
 from interlock.engine.compiler.names import Names, Node
@@ -19,7 +20,8 @@ from interlock.engine.compiler.text import wrapped
 from interlock.engine.compiler.unit import Surroundings, Unit
 from interlock.engine.compiler.variables import Values
 from interlock.engine.compiler.world import World
-from interlock.engine.diagnostics import Diagnostic, Position, Refused, in_order as findings_in_order
+from interlock.engine.diagnostics import Diagnostic, Position, Refused
+from interlock.engine.diagnostics import in_order as findings_in_order
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import parser, settings
 from interlock.engine.warehouse.duckdb.binder import Binder, Shadow, UnknownSetting
@@ -57,11 +59,13 @@ def compile_project(
         )
         raise Refused(finding) from error
     with binder:
-        return _Compilation(project, target, as_of, world, only, binder).run()
+        return _Compilation(project, target, as_of=as_of, world=world, only=only, binder=binder).run()
 
 
 class _Compilation:
-    def __init__(self, project: Project, target: TargetConfig, as_of: str, world: World | None, only: frozenset[str] | None, binder: Binder) -> None:
+    def __init__(
+        self, project: Project, target: TargetConfig, *, as_of: str, world: World | None, only: frozenset[str] | None, binder: Binder
+    ) -> None:
         self.project = project
         self.target = target
         self.world = world
@@ -93,10 +97,10 @@ class _Compilation:
                 self._bind(self.units[name], edges[name], around)
             self._stand_in([self.units[name] for name in step])
             for name in step:
-                models[name] = self.units[name].finished(around, layers[name])
+                models[name] = finished(self.units[name], around, layers[name])
         for name in sorted(set(self.units) - set(order)):
             self.units[name].blocked = True
-            models[name] = self.units[name].finished(around, 1)
+            models[name] = finished(self.units[name], around, 1)
         self._checks(models)
         return Compiled(
             models=models,
@@ -104,7 +108,9 @@ class _Compilation:
             layers=_layers(order, layers, ephemeral),
             macros=tuple(macro.statement for macro in self.macros.ordered),
             children=_children(self.units, edges),
-            findings=findings_in_order([*self.findings, *self.sources.findings, *(found for unit in self.units.values() for found in unit.all_findings())]),
+            findings=findings_in_order(
+                [*self.findings, *self.sources.findings, *(found for unit in self.units.values() for found in unit.all_findings())]
+            ),
             semantics_version=SEMANTICS_VERSION,
             engine=parser.ENGINE,
             variables=self._variables(),
@@ -221,7 +227,14 @@ class _Compilation:
         for name, model in models.items():
             unit = self.units[name]
             if unit.bound and not unit.blocked and not unit.is_ephemeral and self._deployed(name) is None:
-                binder = CheckBinder(unit.node, unit.relation_columns(), unit.path, self.binder, stands, lambda node: self._columns(node) or ())
+                binder = CheckBinder(
+                    unit.node,
+                    unit.relation_columns(),
+                    unit.path,
+                    binder=self.binder,
+                    stands=stands,
+                    columns_of=lambda node: self._columns(node) or (),
+                )
                 ready = [each for each in unit.drafts if self._is_ready(each)]
                 unit.checks = tuple(binder.compile(each) for each in ready)
                 unit.findings += binder.findings
@@ -231,20 +244,28 @@ class _Compilation:
 
     def _is_ready(self, drafted: Draft) -> bool:
         """Whether everything that a check reads is there. What is not has its own finding."""
-        return all(node.name in self.sources.done if node.kind == "source" else not self._stops(self.units[node.name]) for node in drafted.reads())
+        return all(
+            node.name in self.sources.done if node.kind == "source" else not self._stops(self.units[node.name]) for node in drafted.reads()
+        )
 
     def _cycle(self, cycle: list[str]) -> None:
         first = self.units[cycle[0]]
         reads = cycle[1] if len(cycle) > 1 else cycle[0]
         place = next((each for each in first.analysis.places if each.node.name == reads), None) if first.analysis is not None else None
-        at = first.analysis.text.at(place.start, place.end - place.start) if first.analysis is not None and place is not None else Position(path=first.path)
+        at = (
+            first.analysis.text.at(place.start, place.end - place.start)
+            if first.analysis is not None and place is not None
+            else Position(path=first.path)
+        )
         through_check = place is None
         self.findings.append(
             Diagnostic(
                 code="L206",
                 summary="models read each other in a circle",
                 because=" reads ".join(f"`{name}`" for name in [*cycle, cycle[0]]),
-                remedy='a check that needs a later model says after = "publication"' if through_check else "take one of these references out",
+                remedy='a check that needs a later model says after = "publication"'
+                if through_check
+                else "take one of these references out",
                 at=at,
                 subject=first.name,
             )

@@ -48,13 +48,28 @@ def promises_of(contract: Contract | None, subject: str, path: str, binder: Bind
     for name, column in (contract.columns if contract else {}).items():
         before = seen.setdefault(name.lower(), name)
         if before != name:
-            report.add("C306", f"column `{name}` stands twice in the contract", f"`{before}` is the same name: case is not looked at", "take one out", "columns", name)
+            report.add(
+                "C306",
+                f"column `{name}` stands twice in the contract",
+                f"`{before}` is the same name: case is not looked at",
+                "take one out",
+                "columns",
+                name,
+            )
             continue
         kind: str | None = None
         if column.type is not None:
             found = canonical_type(column.type, binder)
             if isinstance(found, Incomplete):
-                report.add("C304", f"type `{column.type}` is not complete", found.message, "write precision and scale, such as `DECIMAL(18,2)`", "columns", name, "type")
+                report.add(
+                    "C304",
+                    f"type `{column.type}` is not complete",
+                    found.message,
+                    "write precision and scale, such as `DECIMAL(18,2)`",
+                    "columns",
+                    name,
+                    "type",
+                )
             elif isinstance(found, NotBound):
                 remedy = f"did you mean `{found.candidates[0]}`?" if found.candidates else "write a type of the warehouse, such as `BIGINT`"
                 report.add("C304", f"`{column.type}` is no type", found.message, remedy, "columns", name, "type")
@@ -89,7 +104,14 @@ def compared(
             because = f"the model gives {', '.join(f'`{each.name}`' for each in columns)}"
             findings.append(ContractFinding(column=promise.column, proof="false", because=because))
             if contract.columns[promise.column].protected:
-                report.add("C305", f"protected column `{promise.column}` would disappear", because, "keep it, or take its protection out of the contract first", "columns", promise.column)
+                report.add(
+                    "C305",
+                    f"protected column `{promise.column}` would disappear",
+                    because,
+                    "keep it, or take its protection out of the contract first",
+                    "columns",
+                    promise.column,
+                )
             else:
                 remedy = did_you_mean(promise.column, (each.name for each in columns), "select it, or take it out of the contract")
                 report.add("C301", f"the model has no column `{promise.column}`", because, remedy, "columns", promise.column)
@@ -107,14 +129,22 @@ def compared(
             )
         elif promise.nulls == "forbidden":
             at_run_time.append(column.name)
-            findings.append(ContractFinding(column=promise.column, proof="at_run_time", because="rows are looked at before they are committed"))
+            findings.append(
+                ContractFinding(column=promise.column, proof="at_run_time", because="rows are looked at before they are committed")
+            )
         else:
             findings.append(ContractFinding(column=promise.column, proof="compiled", because=f"the binder gives {column.type}"))
     if contract.extra_columns == "refuse":
         promised = {*own, *(promise.column.lower() for promise in promises.columns)}
         for column in columns:
             if column.name.lower() not in promised:
-                report.add("C302", f"column `{column.name}` is not in the contract", "the contract refuses extra columns", "add it to the contract, or leave it out of the model", "extra_columns")
+                report.add(
+                    "C302",
+                    f"column `{column.name}` is not in the contract",
+                    "the contract refuses extra columns",
+                    "add it to the contract, or leave it out of the model",
+                    "extra_columns",
+                )
     if at_run_time:
         report.add(
             "C307",

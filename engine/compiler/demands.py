@@ -28,11 +28,17 @@ def repeatability(model: ModelFile, analysis: Analysis, inherited: Iterable[str]
     for name, offset in sorted(where.items()):
         if strict:
             why = "deterministic = true" if model.deterministic else f"{model.materialized} models compare rows with those of earlier runs"
-            analysis.finding("L217", f"`{name}` does not give the same answer twice", why, "use `$as_of`, or take the value from the source", offset)
+            analysis.finding(
+                "L217", f"`{name}` does not give the same answer twice", why, "use `$as_of`, or take the value from the source", offset
+            )
         elif model.materialized != "ephemeral":
             analysis.finding(
-                "L218", f"`{name}` does not give the same answer twice", "models of one run would see different values, and it is built each run",
-                "use `$as_of`, which is one moment for all models of a run", offset, severity="warning",
+                "L218",
+                f"`{name}` does not give the same answer twice",
+                "models of one run would see different values, and it is built each run",
+                "use `$as_of`, which is one moment for all models of a run",
+                offset,
+                severity="warning",
             )
     for name, offset in sorted(analysis.unordered.items()):
         because = f"`{name}` takes rows in an order that is not fixed"
@@ -85,7 +91,13 @@ class _Demands:
     def snapshot(self) -> None:
         column = self.present(self.model.updated_at, "updated_at", "L221")
         if column is not None and self.model.snapshot_by != "columns" and not is_time(column.type):
-            self.report("L221", f"`{column.name}` is no time", f"it is {column.type}", "name a DATE or TIMESTAMP column, or compare columns", "updated_at")
+            self.report(
+                "L221",
+                f"`{column.name}` is no time",
+                f"it is {column.type}",
+                "name a DATE or TIMESTAMP column, or compare columns",
+                "updated_at",
+            )
         for name in self.model.compare:
             self.present(name, "compare", "L222")
 
@@ -96,22 +108,38 @@ class _Demands:
         if found is None:
             names = [column.name for column in self.columns.values()]
             because = f"the output has {', '.join(f'`{each}`' for each in names)}"
-            self.report(code, f"`{key}` names `{name}`, which is no output column", because, did_you_mean(name, names, "select it, or name another"), key)
+            self.report(
+                code,
+                f"`{key}` names `{name}`, which is no output column",
+                because,
+                did_you_mean(name, names, "select it, or name another"),
+                key,
+            )
         return found
 
     def cursor(self, column: Column, key: str) -> None:
         if column.type == "VARCHAR" and self.collation:
             self.report(
-                "L221", f"`{column.name}` cannot be a {key.removesuffix('_column')}", f"text is compared by the collation `{self.collation}`",
-                "take default_collation out of the target's settings, or use another column", key,
+                "L221",
+                f"`{column.name}` cannot be a {key.removesuffix('_column')}",
+                f"text is compared by the collation `{self.collation}`",
+                "take default_collation out of the target's settings, or use another column",
+                key,
             )
             return
         if is_cursor(column.type):
             return
-        because = "NaN would be greatest for ever, and text of a floating point number is not exact" if column.type in {"FLOAT", "DOUBLE"} else "its values have no order that can be relied on"
+        because = (
+            "NaN would be greatest for ever, and text of a floating point number is not exact"
+            if column.type in {"FLOAT", "DOUBLE"}
+            else "its values have no order that can be relied on"
+        )
         self.report(
-            "L221", f"`{column.name}` cannot be a {key.removesuffix('_column')}", f"it is {column.type}: {because}",
-            "use a whole number, DECIMAL, DATE, TIMESTAMP or VARCHAR column", key,
+            "L221",
+            f"`{column.name}` cannot be a {key.removesuffix('_column')}",
+            f"it is {column.type}: {because}",
+            "use a whole number, DECIMAL, DATE, TIMESTAMP or VARCHAR column",
+            key,
         )
 
     def partition(self, column: Column) -> None:
@@ -120,9 +148,21 @@ class _Demands:
             return
         integers = unit.isdigit()
         if integers and column.type not in INTEGERS:
-            self.report("L222", f"ranges of {unit} need a whole number", f"`{column.name}` is {column.type}", 'write partition = "day", say', "partition")
+            self.report(
+                "L222",
+                f"ranges of {unit} need a whole number",
+                f"`{column.name}` is {column.type}",
+                'write partition = "day", say',
+                "partition",
+            )
         elif not integers and not is_time(column.type):
-            self.report("L222", f"ranges of one {unit} need a time", f"`{column.name}` is {column.type}", "write the width of a range as a whole number", "partition")
+            self.report(
+                "L222",
+                f"ranges of one {unit} need a time",
+                f"`{column.name}` is {column.type}",
+                "write the width of a range as a whole number",
+                "partition",
+            )
         elif unit == "hour" and column.type == "DATE":
             self.report("L222", "a DATE has no hours", f"`{column.name}` is DATE", 'write partition = "day"', "partition")
 
@@ -136,9 +176,10 @@ class _Demands:
         if isinstance(length, timedelta) and not is_time(column.type):
             self.report("L221", f"`{key} = {text}` is a length of time", f"`{column.name}` is {column.type}", "write a whole number", key)
         elif isinstance(length, int) and is_time(column.type):
-            self.report("L221", f"`{key} = {text}` has no unit", f"`{column.name}` is {column.type}", f'write {key} = "{text} days", say', key)
+            self.report(
+                "L221", f"`{key} = {text}` has no unit", f"`{column.name}` is {column.type}", f'write {key} = "{text} days", say', key
+            )
 
     def report(self, code: str, summary: str, because: str, remedy: str, key: str) -> None:
         at = Position(path=self.model.sidecar or self.model.path, key=key)
         self.findings.append(Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=at, subject=self.model.name))
-

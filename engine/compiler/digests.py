@@ -63,7 +63,9 @@ def definition_parts_of_model(
 
 def definition_parts_of_seed(seed: SeedFile, columns: Sequence[Column]) -> dict[str, str]:
     """The digest of each part of a seed's definition, by name."""
-    return _digested({"content": seed.content_digest, "columns": [msgspec.to_builtins(column) for column in columns], "materialization": "seed"})
+    return _digested(
+        {"content": seed.content_digest, "columns": [msgspec.to_builtins(column) for column in columns], "materialization": "seed"}
+    )
 
 
 def definition_of(parts: Mapping[str, str]) -> str:
@@ -74,7 +76,11 @@ def definition_of(parts: Mapping[str, str]) -> str:
 def promise_of(contract: Contract | None, promises: Promises, checks: Sequence[Check]) -> str:
     """Contract and checks: what is asked, not how it is described."""
     columns = {
-        promise.column: {"type": promise.type, "nulls": promise.nulls, "protected": contract is not None and contract.columns[promise.column].protected}
+        promise.column: {
+            "type": promise.type,
+            "nulls": promise.nulls,
+            "protected": contract is not None and contract.columns[promise.column].protected,
+        }
         for promise in promises.columns
     }
     questions = [

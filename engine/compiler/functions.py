@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-TABLE_FUNCTIONS: Final = frozenset({"generate_series", "json_each", "json_tree", "range", "repeat", "repeat_row", "unnest", "regexp_split_to_table"})
+TABLE_FUNCTIONS: Final = frozenset(
+    {"generate_series", "json_each", "json_tree", "range", "repeat", "repeat_row", "unnest", "regexp_split_to_table"}
+)
 """The table functions that a model may call: they look at their arguments and at nothing else."""
 
 OUTSIDE: Final = frozenset(

@@ -73,7 +73,15 @@ def macros_of(files: Iterable[MacroFile], values: Values, binder: Binder) -> Mac
         for draft in _drafts(file, values, findings):
             if draft.name in drafts:
                 before = drafts[draft.name].text.path
-                findings.append(_finding(draft, "S106", f"two macros are called `{draft.name}`", f"the other one is in {before}", "rename one; overloads go in one statement"))
+                findings.append(
+                    _finding(
+                        draft,
+                        "S106",
+                        f"two macros are called `{draft.name}`",
+                        f"the other one is in {before}",
+                        "rename one; overloads go in one statement",
+                    )
+                )
             else:
                 drafts[draft.name] = draft
     created = _created(drafts, binder, findings)
@@ -85,7 +93,15 @@ def macros_of(files: Iterable[MacroFile], values: Values, binder: Binder) -> Mac
         calls = [call for macro in definitions.get(draft.name, []) for call in _calls(macro)]
         outside = sorted({call.name for call in calls if _is_outside(call, definitions)})
         if outside:
-            findings.append(_finding(draft, "L208", f"macro `{draft.name}` calls `{outside[0]}`, which reads or writes outside", "what it does would stand in no plan", "pass what it needs as a parameter"))
+            findings.append(
+                _finding(
+                    draft,
+                    "L208",
+                    f"macro `{draft.name}` calls `{outside[0]}`, which reads or writes outside",
+                    "what it does would stand in no plan",
+                    "pass what it needs as a parameter",
+                )
+            )
             continue
         ordered.append(
             ProjectMacro(
@@ -139,7 +155,10 @@ def _draft(text: Text, statement: list[Token], values: Values, findings: list[Di
     if len(statement) > _HEAD_TOKENS and statement[3].text == ".":
         findings.append(
             Diagnostic(
-                code="S118", summary="a macro has no schema", because="it is temporary in each session", remedy="write its bare name",
+                code="S118",
+                summary="a macro has no schema",
+                because="it is temporary in each session",
+                remedy="write its bare name",
                 at=text.at(name.start, name.end - name.start),
             )
         )
@@ -153,10 +172,20 @@ def _draft(text: Text, statement: list[Token], values: Values, findings: list[Di
     kinds = parser.parse(spliced.text)
     if isinstance(kinds, NotParsed):
         offset = None if kinds.offset is None else spliced.origin(kinds.offset)
-        findings.append(Diagnostic(code="L200", summary="SQL does not parse", because=kinds.message, remedy="correct the statement", at=text.at(offset)))
+        findings.append(
+            Diagnostic(code="L200", summary="SQL does not parse", because=kinds.message, remedy="correct the statement", at=text.at(offset))
+        )
         return None
     if isinstance(kinds, NotSelect) and kinds.kinds != ("CREATE",):
-        findings.append(Diagnostic(code="S118", summary="a macro file holds CREATE MACRO and nothing else", because=f"this is {kinds.kinds}", remedy="move it elsewhere", at=at))
+        findings.append(
+            Diagnostic(
+                code="S118",
+                summary="a macro file holds CREATE MACRO and nothing else",
+                because=f"this is {kinds.kinds}",
+                remedy="move it elsewhere",
+                at=at,
+            )
+        )
         return None
     plain = " ".join(token.text.lower() if token.kind == "keyword" else token.text for token in statement)
     return _Draft(

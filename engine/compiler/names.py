@@ -52,7 +52,9 @@ class Names:
             self._bare.setdefault(file.name.lower(), []).append(node)
             for name in {file.name.lower(), node.relation.lower()}:
                 self._qualified.setdefault((node.schema.lower(), name), []).append(node)
-        self._made = {(node.schema.lower(), node.relation.lower()): node for node in self.nodes.values() if not _is_ephemeral(project, node)}
+        self._made = {
+            (node.schema.lower(), node.relation.lower()): node for node in self.nodes.values() if not _is_ephemeral(project, node)
+        }
         for source in project.sources.values():
             schema, _, name = source.name.rpartition(".")
             node = Node("source", source.name, *physical(source, target))
@@ -112,7 +114,11 @@ class Names:
         names = [*self.nodes, *(node.name for nodes in self._bare.values() for node in nodes)]
         names += [".".join(key) for key, nodes in self._qualified.items() if any(node.kind == "source" for node in nodes)]
         tails = [name for name in _unique(names) if name.rpartition(".")[2].lower() == path[-1].lower()]
-        remedy = f"did you mean `{tails[0]}`?" if tails else did_you_mean(written, names, "declare it in sources.toml, or write the model that makes it")
+        remedy = (
+            f"did you mean `{tails[0]}`?"
+            if tails
+            else did_you_mean(written, names, "declare it in sources.toml, or write the model that makes it")
+        )
         return Unresolved("L204", f"nobody declared `{written}`", "it is no CTE, model, seed or source of this project", remedy)
 
 

@@ -48,7 +48,9 @@ class OutputNames:
             case "SELECT_NODE":
                 return self._select(node)
             case "SET_OPERATION_NODE":
-                return self._merged([self.of(child) for child in node.get("children", ())], by_name=node.get("setop_type") == "UNION_BY_NAME")
+                return self._merged(
+                    [self.of(child) for child in node.get("children", ())], by_name=node.get("setop_type") == "UNION_BY_NAME"
+                )
             case "RECURSIVE_CTE_NODE":
                 left = self.of(node["left"])
                 self._memory[id(node)] = left
@@ -67,7 +69,8 @@ class OutputNames:
                 merged[output.name.lower()] = Output(before.name, before.as_of or output.as_of) if before else output
             return tuple(merged.values())
         return tuple(
-            Output(output.name, any(branch[index].as_of for branch in known if index < len(branch))) for index, output in enumerate(known[0])
+            Output(output.name, any(branch[index].as_of for branch in known if index < len(branch)))
+            for index, output in enumerate(known[0])
         )
 
     def _select(self, node: Tree) -> Outputs:
@@ -111,7 +114,7 @@ class OutputNames:
     def _cte(self, cte: Cte) -> Outputs:
         return _renamed(self.of(cte.entry["query_node"]), cte.entry.get("aliases", ()))
 
-    def _tainted(self, table: Any) -> frozenset[str]:  # noqa: ANN401 - a JSON tree
+    def _tainted(self, table: Any) -> frozenset[str]:
         """Names of columns of a FROM clause that read `$as_of`, whichever relation they stand in."""
         if isinstance(table, list):
             return frozenset().union(*(self._tainted(part) for part in table))
@@ -146,7 +149,9 @@ def misplaced(reading: Reading, outputs: OutputNames) -> list[Problem]:
                         "L226",
                         f"{operation} puts columns of other names together",
                         f"it goes by position: ({', '.join(here)}) beside ({', '.join(there)})",
-                        "write UNION BY NAME, or name the columns in one order" if operation == "UNION" else "name the columns in one order",
+                        "write UNION BY NAME, or name the columns in one order"
+                        if operation == "UNION"
+                        else "name the columns in one order",
                         first_offset(child.get("select_list", [])) or first_offset(child),
                     )
                 )
@@ -166,7 +171,7 @@ def unnamed(reading: Reading) -> list[tuple[int, int | None]]:
     return found
 
 
-def _has_columns(value: Any) -> bool:  # noqa: ANN401 - a JSON tree
+def _has_columns(value: Any) -> bool:
     if isinstance(value, list):
         return any(_has_columns(part) for part in value)
     if isinstance(value, dict):
@@ -174,7 +179,7 @@ def _has_columns(value: Any) -> bool:  # noqa: ANN401 - a JSON tree
     return False
 
 
-def _reads_as_of(value: Any, tainted: frozenset[str]) -> bool:  # noqa: ANN401 - a JSON tree
+def _reads_as_of(value: Any, tainted: frozenset[str]) -> bool:
     if isinstance(value, list):
         return any(_reads_as_of(part, tainted) for part in value)
     if not isinstance(value, dict):
@@ -186,13 +191,13 @@ def _reads_as_of(value: Any, tainted: frozenset[str]) -> bool:  # noqa: ANN401 -
     return any(_reads_as_of(part, tainted) for part in value.values())
 
 
-def _renamed(rows: Outputs, aliases: Any) -> Outputs:  # noqa: ANN401 - a JSON list
+def _renamed(rows: Outputs, aliases: Any) -> Outputs:
     if rows is None or not aliases:
         return rows
     return tuple(Output(aliases[index] if index < len(aliases) else row.name, row.as_of) for index, row in enumerate(rows))
 
 
-def _name(value: Any) -> str:  # noqa: ANN401 - a JSON tree
+def _name(value: Any) -> str:
     if isinstance(value, str):
         return value.lower()
     if isinstance(value, dict):

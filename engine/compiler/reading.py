@@ -88,7 +88,7 @@ class Reading:
         self._table_functions: set[int] = set()
         self._visit(self.root, {})
 
-    def _visit(self, value: Any, scope: Scope) -> None:  # noqa: ANN401 - a JSON tree
+    def _visit(self, value: Any, scope: Scope) -> None:
         if isinstance(value, list):
             for part in value:
                 self._visit(part, scope)
@@ -111,7 +111,13 @@ class Reading:
     def _query(self, node: Tree, kind: str, scope: Scope) -> Scope:
         if kind not in QUERIES:
             self.problems.append(
-                Problem("L214", "a CTE writes", f"it is {_article(kind)}, which changes rows", "a model is one SELECT that only reads", _first_offset(node))
+                Problem(
+                    "L214",
+                    "a CTE writes",
+                    f"it is {_article(kind)}, which changes rows",
+                    "a model is one SELECT that only reads",
+                    _first_offset(node),
+                )
             )
         for entry in node["cte_map"].get("map", ()):
             self._visit(entry["value"].get("query_node"), scope)
@@ -151,15 +157,25 @@ class Reading:
                 self._base_table(node, scope, offset)
             case "SHOW_REF":
                 self.problems.append(
-                    Problem("L203", "DESCRIBE, SHOW and SUMMARIZE are no SELECT", "what they give is not made of rows of a relation", "select the columns by name", offset)
+                    Problem(
+                        "L203",
+                        "DESCRIBE, SHOW and SUMMARIZE are no SELECT",
+                        "what they give is not made of rows of a relation",
+                        "select the columns by name",
+                        offset,
+                    )
                 )
             case "TABLE_FUNCTION":
                 function = node.get("function", {})
                 self._table_functions.add(id(function))
-                self.calls.append(Call(function.get("function_name", "").lower(), offset, len(function.get("arguments", ())), table=True, ordered=True))
+                self.calls.append(
+                    Call(function.get("function_name", "").lower(), offset, len(function.get("arguments", ())), table=True, ordered=True)
+                )
             case "FUNCTION" if id(node) not in self._table_functions:
                 ordered = bool(node.get("order_bys", {}).get("orders"))
-                self.calls.append(Call(node.get("function_name", "").lower(), offset, len(node.get("arguments", ())), table=False, ordered=ordered))
+                self.calls.append(
+                    Call(node.get("function_name", "").lower(), offset, len(node.get("arguments", ())), table=False, ordered=ordered)
+                )
             case "PARAMETER" | "VALUE_PARAMETER":
                 self.parameters.append((node.get("identifier", ""), offset))
             case "COLUMN_REF":
@@ -171,7 +187,9 @@ class Reading:
                 literal = node.get("child", {}).get("literal", {})
                 if literal.get("kind") == "STRING":
                     place = offset_of(node["child"])
-                    self.casts.append(Cast(literal.get("text", ""), node.get("type_expr", {}).get("type_name", ""), offset if place is None else place))
+                    self.casts.append(
+                        Cast(literal.get("text", ""), node.get("type_expr", {}).get("type_name", ""), offset if place is None else place)
+                    )
             case "PIVOT":
                 self._pivot(node, offset)
             case "JOIN":
@@ -185,7 +203,7 @@ class Reading:
         if "sample" in node:
             self._sample(node["sample"], offset)
         name = path[-1].lower() if path else ""
-        if name in scope and (len(path) == 1 or (len(path) == 2 and path[0].lower() == "recurring")):  # noqa: PLR2004 - schema and name
+        if name in scope and (len(path) == 1 or (len(path) == 2 and path[0].lower() == "recurring")):
             self.bound_to[id(node)] = scope[name]
             return
         self.bound_to[id(node)] = None
@@ -222,7 +240,7 @@ def offset_of(node: Tree) -> int | None:
     return offset if isinstance(offset, int) and offset != NOWHERE else None
 
 
-def _first_offset(value: Any) -> int | None:  # noqa: ANN401 - a JSON tree
+def _first_offset(value: Any) -> int | None:
     """The least offset in a tree."""
     if isinstance(value, list):
         found = [offset for part in value if (offset := _first_offset(part)) is not None]

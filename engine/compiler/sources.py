@@ -112,10 +112,21 @@ class SourceCompiler:
         files = self._matched(source)
         if source.path is not None and not files:
             self._finding(
-                source, "S119", f"source `{name}` matches no file", f"nothing matches `{source.path}`", "put a file there, or correct its `path`", "path"
+                source,
+                "S119",
+                f"source `{name}` matches no file",
+                f"nothing matches `{source.path}`",
+                "put a file there, or correct its `path`",
+                "path",
             )
         elif self._world is not None and name in self._world.unreadable:
-            self._finding(source, "P425", f"source `{name}` could not be read", self._world.unreadable[name], "see that it can be read, then plan again")
+            self._finding(
+                source,
+                "P425",
+                f"source `{name}` could not be read",
+                self._world.unreadable[name],
+                "see that it can be read, then plan again",
+            )
         elif declared is None and observed is None and source.columns is None:
             self._finding(
                 source,
@@ -134,7 +145,9 @@ class SourceCompiler:
         kind: Literal["table", "view"] = "view" if source.path is not None else "table"
         failed = self._binder.stand_in([Shadow(SOURCES, "main", name, kind, columns)])
         if failed:
-            self._finding(source, "L201", f"the columns of source `{name}` cannot be bound", failed[0].message, "correct its columns", "columns")
+            self._finding(
+                source, "L201", f"the columns of source `{name}` cannot be bound", failed[0].message, "correct its columns", "columns"
+            )
             return
         self.done[name] = CompiledSource(
             source=source,

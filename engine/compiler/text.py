@@ -78,9 +78,7 @@ class Text:
         excerpt = self.text[line_start:] if line_end < 0 else self.text[line_start:line_end]
         column = len(before) - line_start
         shown = len(self.data[offset : offset + length].decode(errors="ignore").partition("\n")[0])
-        return Position(
-            path=self.path, line=before.count("\n") + 1, column=column + 1, length=shown, excerpt=excerpt.rstrip("\r")
-        )
+        return Position(path=self.path, line=before.count("\n") + 1, column=column + 1, length=shown, excerpt=excerpt.rstrip("\r"))
 
     def splice(self, edits: Iterable[Edit], *, start: int = 0, end: int | None = None) -> Spliced:
         """The statement with spans replaced, without what stands after it; or the part of the text from `start` to `end`."""

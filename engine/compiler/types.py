@@ -50,7 +50,9 @@ def _canonical_type(text: str, binder: Binder) -> str | NotBound:
     tokens = [token for token in parser.tokens(text) if token.kind != "comment"]
     for token in tokens:
         if token.text.lower() in _DECIMALS and not _COMPLETE.match(text.encode()[token.end :].decode().lstrip()):
-            return Incomplete(message=f"`{token.text}` without precision and scale means DECIMAL(18,3), or whole numbers where only one is given")
+            return Incomplete(
+                message=f"`{token.text}` without precision and scale means DECIMAL(18,3), or whole numbers where only one is given"
+            )
     found = binder.columns_of(expression)
     return found if isinstance(found, NotBound) else found[0].type
 
@@ -63,4 +65,4 @@ def _is_cast(tree: Tree) -> bool:
         return False
     item = items[0]
     plain = node.get("from_table", {}).get("type") == "EMPTY" and item.get("type") == "OPERATOR_CAST"
-    return plain and item.get("alias") == "x" and item.get("child", {}).get("literal", {}).get("kind") == "NULL_LITERAL"
+    return bool(plain and item.get("alias") == "x" and item.get("child", {}).get("literal", {}).get("kind") == "NULL_LITERAL")

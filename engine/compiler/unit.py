@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from interlock.engine.compiler.analysis import Analysis, Context
@@ -11,18 +11,11 @@ from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel, Com
 from interlock.engine.compiler.contracts import Promises, compared, promises_of
 from interlock.engine.compiler.demands import columns_named, repeatability
 from interlock.engine.compiler.digests import (
-    NOT_IN_DEFINITION,
-    definition_of,
-    definition_parts_of_model,
-    definition_parts_of_seed,
     kind_of,
-    note_of,
-    promise_of,
 )
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.outputs import Output, OutputNames, misplaced, unnamed
 from interlock.engine.compiler.reading import Cast
-from interlock.engine.compiler.sources import identity
 from interlock.engine.compiler.text import Spliced, Text
 from interlock.engine.compiler.types import canonical_type
 from interlock.engine.diagnostics import Diagnostic, Position
@@ -30,7 +23,7 @@ from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.engine.warehouse.duckdb.parser import Tree
 from interlock.engine.warehouse.target import TargetConfig
-from interlock.machines.evidence import Column, Digests
+from interlock.machines.evidence import Column
 
 VALIDITY = ("valid_from", "valid_to")
 """Columns that a snapshot's relation has after those of its query."""
@@ -63,7 +56,9 @@ class Unit:
         self.kind = kind_of(file)
         self.path = file.sidecar or file.path
         """Where its promises stand."""
-        self.analysis = Analysis(Text(file.text, file.path), context, subject=file.name, own=file.name) if isinstance(file, ModelFile) else None
+        self.analysis = (
+            Analysis(Text(file.text, file.path), context, subject=file.name, own=file.name) if isinstance(file, ModelFile) else None
+        )
         self.drafts: list[Draft] = [draft(check, file.name, self.path, context) for check in file.checks]
         self.findings: list[Diagnostic] = [finding for each in self.drafts for finding in each.findings]
         self.columns: tuple[Column, ...] = ()
@@ -124,19 +119,23 @@ class Unit:
         self.promises = promises_of(self.file.contract, self.name, self.path, around.binder)
         self.findings += self.promises.findings
         if isinstance(self.file, SeedFile):
-            self._seed(self.file, around)
+            self._seed(self.file, around.binder)
         elif self.analysis is not None and not self.analysis.broken:
             self._query(self.file, self.analysis, around)
 
-    def _seed(self, seed: SeedFile, around: Surroundings) -> None:
+    def _seed(self, seed: SeedFile, binder: Binder) -> None:
         columns: list[Column] = []
         for column in seed.columns:
-            found = canonical_type(column.type, around.binder)
+            found = canonical_type(column.type, binder)
             if isinstance(found, NotBound):
                 at = Position(path=self.path, key=f"columns.{column.name}")
-                remedy = f"did you mean `{found.candidates[0]}`?" if found.candidates else "write one complete type, such as `DECIMAL(18,2)`"
+                remedy = (
+                    f"did you mean `{found.candidates[0]}`?" if found.candidates else "write one complete type, such as `DECIMAL(18,2)`"
+                )
                 self.findings.append(
-                    Diagnostic(code="C304", summary=f"`{column.type}` is no type", because=found.message, remedy=remedy, at=at, subject=self.name)
+                    Diagnostic(
+                        code="C304", summary=f"`{column.type}` is no type", because=found.message, remedy=remedy, at=at, subject=self.name
+                    )
                 )
             else:
                 columns.append(Column(name=column.name, type=found))
@@ -163,10 +162,11 @@ class Unit:
 
     def _compare(self) -> None:
         if not self.promises.findings:
-            found, _ = compared(self.file.contract, self.promises, self.relation_columns(), self.name, self.path, own=self._own_columns())
+            found, _ = compared(self.file.contract, self.promises, self.relation_columns(), self.name, self.path, own=self.own_columns())
             self.findings += found
 
-    def _own_columns(self) -> tuple[str, ...]:
+    def own_columns(self) -> tuple[str, ...]:
+        """Columns that we add to its relation."""
         return VALIDITY if self.kind == "snapshot" else ()
 
     def _volatile(self, model: ModelFile, analysis: Analysis, around: Surroundings) -> None:
@@ -178,14 +178,14 @@ class Unit:
                 continue
             inherited |= set(unit.model.volatile)
             counts[unit.name] = counts.get(unit.name, 0) + 1
-            if unit.model.volatile and counts[unit.name] == 2:  # noqa: PLR2004 - the second time is one too many
+            if unit.model.volatile and counts[unit.name] == 2:
                 analysis.finding(
                     "L223",
                     f"ephemeral `{unit.name}` is read twice and is volatile",
                     f"each place would see other values of {', '.join(f'`{name}`' for name in unit.model.volatile)}",
                     f"materialize `{unit.name}` as a table, or use `$as_of`",
                     place.start,
-                    place.end - place.start,
+                    length=place.end - place.start,
                 )
         repeatability(model, analysis, inherited)
         if model.materialized == "view" and analysis.macros:
@@ -194,7 +194,9 @@ class Unit:
                 f"view calls macro `{analysis.macros[0]}`",
                 "the macro is there in sessions of this project only; other programs cannot read the view",
                 "materialize it as a table, or write the expression out",
-                next((call.offset for call in analysis.reading.calls if call.name in analysis.context.macros.by_name), None) if analysis.reading else None,
+                next((call.offset for call in analysis.reading.calls if call.name in analysis.context.macros.by_name), None)
+                if analysis.reading
+                else None,
                 severity="warning",
             )
 
@@ -212,7 +214,11 @@ class Unit:
             if node is None or columns is None:
                 return None
             unit = around.units.get(node.name) if node.kind == "model" else None
-            moving = set(unit.model.as_of_columns) if unit is not None and unit.model is not None and unit.kind in {"ephemeral", "view"} else set()
+            moving = (
+                set(unit.model.as_of_columns)
+                if unit is not None and unit.model is not None and unit.kind in {"ephemeral", "view"}
+                else set()
+            )
             return tuple(Output(column.name, column.name in moving) for column in columns)
 
         outputs = OutputNames(reading, known)
@@ -227,24 +233,31 @@ class Unit:
     def _not_bound(self, analysis: Analysis, bound: Spliced, found: NotBound) -> None:
         offset = None if found.offset is None else bound.origin(found.offset)
         for names, place, length in analysis.reading.column_references if analysis.reading is not None else []:
-            reference = next((each.reference for each in analysis.places if len(each.reference.path) > 1 and _same(names[:2], each.reference.path[-2:])), None)
-            if len(names) > 2 and reference is not None and place is not None and (offset is None or place == offset):  # noqa: PLR2004 - schema, table, column
+            reference = next(
+                (each.reference for each in analysis.places if len(each.reference.path) > 1 and _same(names[:2], each.reference.path[-2:])),
+                None,
+            )
+            if len(names) > 2 and reference is not None and place is not None and (offset is None or place == offset):
                 analysis.finding(
                     "L216",
                     f"`{'.'.join(names)}` refers to a column by schema, table and name",
                     "the relation may stand in another schema, so only its alias is known in the text",
                     f"write `{'.'.join(names[1:])}`",
                     place,
-                    length,
+                    length=length,
                 )
                 return
-        remedy = f"did you mean `{found.candidates[0]}`?" if found.candidates else "correct it; types and columns are those of what it reads"
+        remedy = (
+            f"did you mean `{found.candidates[0]}`?" if found.candidates else "correct it; types and columns are those of what it reads"
+        )
         summary, _, rest = found.message.partition("\n")
         near = ", ".join(f"`{name}`" for name in found.candidates)
         because = f"what is near: {near}" if near else rest.strip() or "DuckDB's binder says so"
         compiled = "" if found.offset is None else _line(bound.text, found.offset)
         excerpt = analysis.text.at(offset).excerpt
-        analysis.finding("L201", summary.rstrip("!"), because, remedy, offset, found.length, compiled="" if compiled == excerpt else compiled)
+        analysis.finding(
+            "L201", summary.rstrip("!"), because, remedy, offset, length=found.length, compiled="" if compiled == excerpt else compiled
+        )
 
     def _look_at_columns(self, analysis: Analysis) -> None:
         reading = analysis.reading
@@ -253,7 +266,13 @@ class Unit:
         seen: dict[str, str] = {}
         items = unnamed(reading)
         for index, offset in items:
-            analysis.finding("L211", f"output column {index + 1} has no name", "the name that DuckDB makes up may change with its version", "give it one: `… AS name`", offset)
+            analysis.finding(
+                "L211",
+                f"output column {index + 1} has no name",
+                "the name that DuckDB makes up may change with its version",
+                "give it one: `… AS name`",
+                offset,
+            )
         for column in self.relation_columns():
             before = seen.setdefault(column.name.lower(), column.name)
             if before is not column.name and not items:
@@ -295,116 +314,6 @@ class Unit:
                 cast.offset,
                 severity="warning",
             )
-
-    # --- the result ---------------------------------------------------------------------------------------------------
-
-    def finished(self, around: Surroundings, layer: int) -> CompiledModel:
-        """The unit as a value."""
-        if isinstance(self.file, SeedFile):
-            parts = definition_parts_of_seed(self.file, self.columns)
-        else:
-            parts = self._definition_parts(self.file, around)
-        _, contract_findings = compared(self.file.contract, self.promises, self.relation_columns(), self.name, self.path, own=self._own_columns()) if self.bound else ([], ())
-        reads = sorted({node.name for node in self.texts_read() if node.kind != "source"})
-        upstream = [around.units[name] for name in reads if name in around.units]
-        tables, views, sources = self._reached(upstream, around)
-        ephemerals = [unit.model for unit in upstream if unit.is_ephemeral and unit.model is not None]
-        analysis = self.analysis
-        notes = set(analysis.reading.notes) if analysis is not None and analysis.reading is not None else set()
-        if analysis is not None and analysis.reading is not None and any(call.name in around.aggregates or call.name == "count_star" for call in analysis.reading.calls):
-            notes.add("aggregate")
-        self.model = CompiledModel(
-            name=self.name,
-            kind=self.kind,
-            file=self.file,
-            schema=self.node.schema,
-            relation=self.node.relation,
-            text=self.file.text if isinstance(self.file, ModelFile) else "",
-            sql=self.sql,
-            canonical=analysis.canonical if analysis is not None else "",
-            columns=self.columns,
-            references=tuple(reads),
-            sources=_merged({node.name for node in self.texts_read() if node.kind == "source"}, (each.sources for each in ephemerals)),
-            tables_read=tables,
-            views_read=views,
-            sources_read=sources,
-            variables=_merged(analysis.variables if analysis is not None else (), (each.variables for each in ephemerals)),
-            macros=_merged(analysis.macros if analysis is not None else (), (each.macros for each in ephemerals)),
-            volatile=_merged(analysis.volatile if analysis is not None else (), (each.volatile for each in ephemerals)),
-            notes=_merged(notes, (each.notes for each in ephemerals)),
-            layer=layer,
-            contract=self.promises.columns,
-            extra_columns=self.file.contract.extra_columns if self.file.contract else "allow",
-            contract_findings=contract_findings,
-            checks=self.checks,
-            digests=Digests(
-                definition=definition_of(parts),
-                promise=promise_of(self.file.contract, self.promises, self.file.checks),
-                note=note_of(self.file),
-                environment=around.environment,
-            ),
-            description=self.file.description,
-            tags=self.file.tags,
-            path=self.file.path,
-            as_of_columns=tuple(sorted(output.name for output in self.outputs or () if output.as_of)),
-            blocked=self.blocked or self.errors() or not self.bound,
-            definition_parts=parts,
-        )
-        return self.model
-
-    def _definition_parts(self, model: ModelFile, around: Surroundings) -> dict[str, str]:
-        analysis = self.analysis
-        assert analysis is not None  # noqa: S101 - a model has a text
-        resolution: dict[str, str] = {}
-        sources: dict[str, object] = {}
-        ephemerals: dict[str, str] = {}
-        for place in analysis.places:
-            written = ".".join(place.reference.path).lower()
-            node = place.node
-            unit = around.units.get(node.name) if node.kind != "source" else None
-            if node.kind == "source":
-                resolution[written] = "source"
-                if node.name in around.sources:
-                    sources[written] = identity(around.sources[node.name].source, around.target)
-            elif unit is not None and unit.is_ephemeral:
-                resolution[written] = "ephemeral"
-                ephemerals[written] = unit.model.digests.definition if unit.model is not None else ""
-            else:
-                resolution[written] = f"{node.schema}.{node.relation}"
-        values = around.context.values
-        macros = around.context.macros
-        return definition_parts_of_model(
-            model,
-            analysis.canonical,
-            resolution=resolution,
-            sources=sources,
-            ephemerals=ephemerals,
-            macros={name: macros.by_name[name].digest for name in analysis.macros},
-            variables={name: values.literal(name) or "" for name in analysis.variables if name not in NOT_IN_DEFINITION},
-        )
-
-    def _reached(self, upstream: Iterable[Unit], around: Surroundings) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
-        tables: set[str] = set()
-        views: set[str] = set()
-        sources = {node.name for node in self.texts_read() if node.kind == "source"}
-        for unit in upstream:
-            if unit.kind not in {"view", "ephemeral"}:
-                tables.add(unit.name)
-                continue
-            if unit.kind == "view":
-                views.add(unit.name)
-            if unit.model is not None:
-                tables.update(unit.model.tables_read)
-                views.update(unit.model.views_read)
-                sources.update(unit.model.sources_read)
-        return tuple(sorted(tables)), tuple(sorted(views)), tuple(sorted(sources))
-
-
-def _merged(own: Iterable[str], others: Iterable[Iterable[str]]) -> tuple[str, ...]:
-    found = set(own)
-    for other in others:
-        found.update(other)
-    return tuple(sorted(found))
 
 
 def _same(left: tuple[str, ...], right: tuple[str, ...]) -> bool:

@@ -17,7 +17,7 @@ from interlock.machines.records import Record
 SOURCES: Final = "interlock_sources"
 """Alias of the database in which sources have their shadows, each by its name in the project."""
 
-_LOCKDOWN: Final = {
+_LOCKDOWN: Final[dict[str, str | bool | int | float | list[str]]] = {
     "python_enable_replacements": False,
     "autoload_known_extensions": False,
     "autoinstall_known_extensions": False,
@@ -162,7 +162,9 @@ class Binder:
 
     def functions(self) -> Functions:
         """What the engine says of its own functions."""
-        rows = self._connection.execute("SELECT lower(function_name), function_type, stability FROM duckdb_functions() WHERE internal").fetchall()
+        rows = self._connection.execute(
+            "SELECT lower(function_name), function_type, stability FROM duckdb_functions() WHERE internal"
+        ).fetchall()
         return Functions(
             aggregates=frozenset(name for name, kind, _ in rows if kind == "aggregate"),
             unstable=frozenset(name for name, _, stability in rows if stability not in {None, "CONSISTENT"}),

@@ -100,7 +100,7 @@ def canonical_of_trees(trees: tuple[Tree, ...]) -> str:
     return canonical(_placeless(trees)).decode()
 
 
-def _placeless(value: Any) -> Any:  # noqa: ANN401 - a JSON tree
+def _placeless(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _placeless(part) for key, part in value.items() if key not in {"query_location", "query_location_length"}}
     if isinstance(value, list | tuple):
