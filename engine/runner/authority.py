@@ -153,7 +153,7 @@ def _heads_state(fold: Fold, heads: tuple[HeadRow, ...], unexpected: Mapping[str
     found.add(_seal_state(fold, seal))
     for state in ("newer", "older", "ahead"):
         if state in found:
-            return state  # type: ignore[return-value] # one of the three
+            return state
     return "equal" if any(head.receipt for head in heads) else "none"
 
 

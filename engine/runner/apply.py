@@ -1,0 +1,384 @@
+"""The one way to write: lock, look, settle what is open, plan or take the saved plan, look again, and carry it out."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Literal
+
+from interlock.engine.clock import moment as moment_of
+from interlock.engine.diagnostics import Diagnostic, Refused, refused
+from interlock.engine.ledger.reader import LedgerWhole
+from interlock.engine.ledger.writer import Ledger
+from interlock.engine.planner.differences import Now, differences
+from interlock.engine.planner.observe import Unreadable, read_bodies
+from interlock.engine.planner.plan import PlanBody
+from interlock.engine.runner import genesis
+from interlock.engine.runner.attempt import Attempt
+from interlock.engine.runner.authority import Sight, demand, look
+from interlock.engine.runner.carry import Carried, Order, carry_out
+from interlock.engine.runner.ground import Ground, discover
+from interlock.engine.runner.planning import Planned, Request, load, make_plan, save
+from interlock.engine.runner.settle import Settled, settle_all
+from interlock.engine.version import VERSION
+from interlock.engine.warehouse.duckdb.files import file_state, remove_empty
+from interlock.engine.warehouse.duckdb.session import DuckDBSession, refusal
+from interlock.engine.warehouse.lock import Lock
+from interlock.engine.warehouse.protocol import Catalog, WarehouseError
+from interlock.machines.evidence import AuthorityFinding, Difference
+
+
+@dataclass(slots=True, kw_only=True)
+class Applied:
+    """What a command that writes came to."""
+
+    run: str | None
+    planned: Planned
+    carried: Carried | None
+    settled: tuple[Settled, ...]
+    authority: AuthorityFinding
+    differences: tuple[Difference, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Site:
+    """An opened target: locked, with its session and its ledger. Closed in reverse, whatever happens."""
+
+    ground: Ground
+    lock: Lock
+    session: DuckDBSession | None = None
+    ledger: Ledger | None = None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def sight(self) -> Sight:
+        """Ledger and warehouse as they are now."""
+        reader = self.session.reader() if self.session is not None else None
+        try:
+            return look(self.ground.directory, self.ground.project.id, reader)
+        except WarehouseError as error:
+            raise refusal(error, subject=self.ground.target.name) from error
+        finally:
+            if reader is not None:
+                reader.close()
+
+    def open_ledger(self, sight: Sight) -> Ledger:
+        """Go on after a whole ledger; a torn tail is copied aside, cut and recorded."""
+        assert isinstance(sight.ledger, LedgerWhole)
+        ground = self.ground
+        self.ledger = Ledger.open(ground.directory, clock=ground.clock, actor=ground.actor, version=VERSION, at=sight.ledger.tip)
+        self.ledger.cut_torn(ground.project.id)
+        return self.ledger
+
+    def close(self) -> None:
+        """Give everything back."""
+        if self.ledger is not None:
+            self.ledger.close()
+        if self.session is not None:
+            self.session.close()
+        self.lock.release()
+
+
+@contextmanager
+def site(ground: Ground, command: str, macros: Callable[[], tuple[str, ...]] | None = None) -> Iterator[Site]:
+    """Lock the target, and open its database if it is there.
+
+    Raises:
+        Refused: busy, or it cannot be opened.
+    """
+    if file_state(ground.target.location) == "missing" and not ground.directory.exists():
+        # A mistyped path must not even get a lock file beside it.
+        _demand_creatable(ground)
+    place = Site(ground=ground, lock=ground.lock(command))
+    try:
+        if ground.database_exists():
+            place.session = ground.session(create=False, macros=macros() if macros is not None else ground.macros())
+        yield place
+    finally:
+        place.close()
+
+
+def _demand_creatable(ground: Ground) -> None:
+    from interlock.engine.warehouse.duckdb.files import demand_openable  # noqa: PLC0415 - only where nothing is there yet
+
+    try:
+        demand_openable(ground.target.location, write=True, create=ground.target.create)
+    except WarehouseError as error:
+        raise refusal(error, subject=ground.target.name) from error
+
+
+def run(
+    ground: Ground,
+    source: Request | str,
+    *,
+    elsewhere: Mapping[str, Path],
+    threads: int,
+    fail_fast: bool,
+    review: Literal["reviewed", "unreviewed", "open"],
+    progress: Callable[[Attempt, str], None],
+    planned_is: Callable[[PlanBody], None],
+    said: Callable[[str], None],
+    confirm: Callable[[Planned], bool] = lambda _: True,
+    accept: Callable[[Site, Sight], Sight] | None = None,
+) -> Applied:
+    """Apply a saved plan by its id, or plan and apply in one step. Both pass the same guards.
+
+    Args:
+        ground: project and target.
+        source: what is to be planned, or a saved plan's id.
+        elsewhere: ledger directories of the project's other targets, by name.
+        threads: workers.
+        fail_fast: begin nothing after the first refusal.
+        review: whether a person saw the plan.
+        progress: told of each state.
+        planned_is: told of the plan before it is carried out.
+        said: told what a person should know now.
+        confirm: asked before anything is written (adopt).
+        accept: takes the warehouse's word where the target says so.
+    """
+    saved = load(ground.directory, source, elsewhere) if isinstance(source, str) else None
+    with site(ground, "apply" if saved is not None else "run") as place:
+        sight = place.sight()
+        if accept is not None and sight.finding.decision == "refuse":
+            sight = accept(place, sight)
+        demand(sight, ground.target.name)
+        moment = ground.clock()
+        run_id = genesis.run_id(moment)
+        place.lock.names_run(run_id)
+        settled: list[Settled] = []
+        if sight.fold.open:
+            settled, sight = _settle(place, sight, run_id, said)
+            doubts = tuple(name for each in settled for name in each.in_doubt)
+            if doubts:
+                raise _in_doubt(doubts)
+            demand(sight, ground.target.name)
+        if saved is None:
+            assert isinstance(source, Request)
+            as_of = moment_of(source.as_of) if source.as_of else moment
+            reader = place.session.reader() if place.session is not None else None
+            try:
+                planned = make_plan(ground, source, sight, reader, as_of)
+            finally:
+                if reader is not None:
+                    reader.close()
+        else:
+            planned = saved
+        if planned.body is None or not confirm(planned):
+            return Applied(run=None, planned=planned, carried=None, settled=tuple(settled), authority=sight.finding)
+        if saved is None:
+            save(ground.directory, planned)
+        found = _differences(place, planned.body, sight)
+        if not any(difference.code in ("P404", "P405") for difference in found) or sight.finding.decision == "proceed":
+            sight = _founded(place, sight, planned.body, found)
+        return _carry(place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is)
+
+
+def _in_doubt(doubts: tuple[str, ...]) -> Refused:
+    names = ", ".join(f"`{name}`" for name in doubts)
+    finding = Diagnostic(
+        code="K742",
+        summary=f"it is not known whether {names} wrote",
+        because="the outcome of a COMMIT was lost, and the receipt cannot be read now",
+        remedy="make the warehouse readable and run again: the receipt decides",
+    )
+    return Refused(finding, exit_code=3)
+
+
+def _settle(place: Site, sight: Sight, run_id: str, said: Callable[[str], None]) -> tuple[list[Settled], Sight]:
+    ledger = place.ledger or place.open_ledger(sight)
+    assert place.session is not None
+    for name in sight.fold.open:
+        said(f"run {name} was not closed; it is settled first")
+    try:
+        settled = settle_all(
+            sight.fold,
+            place.session,
+            project=place.ground.project.id,
+            by=run_id,
+            append=ledger.append,
+            sync=ledger.sync,
+            serial=sight.fold.serial,
+            tip=lambda: ledger.tip,
+        )
+    except WarehouseError as error:
+        raise refusal(error, subject=place.ground.target.name) from error
+    return settled, place.sight()
+
+
+def _founded(place: Site, sight: Sight, body: PlanBody, found: tuple[Difference, ...]) -> Sight:
+    """Ledger and identity, made or finished where this is a first run."""
+    ground = place.ground
+    decision = sight.finding.decision
+    if decision == "proceed" or decision == "settle":
+        if place.ledger is None:
+            place.open_ledger(sight)
+        return sight
+    if found:
+        raise Refused(*(_difference(each) for each in found))
+    if decision == "fresh":
+        place.ledger = genesis.begin(
+            ground.directory,
+            project=ground.project.id,
+            target=ground.target.name,
+            warehouse=None,
+            clock=ground.clock,
+            actor=ground.actor,
+            version=VERSION,
+        )
+    elif place.ledger is None:
+        place.open_ledger(sight)
+    if place.session is None:
+        if file_state(ground.target.location) == "empty":
+            # A kill while DuckDB made the file leaves one of no bytes, which cannot be opened. Nothing can be in it.
+            remove_empty(ground.target.location)
+        place.session = ground.session(create=True, macros=body.macros)
+    try:
+        genesis.found_warehouse(ground.directory, place.session, ground.clock)
+    except WarehouseError as error:
+        if error.kind != "outcome_unknown":
+            raise refusal(error, subject=ground.target.name) from error
+    again = place.sight()
+    if again.finding.decision not in ("proceed", "settle"):
+        demand(again, ground.target.name)
+        message = f"after genesis the authority is row {again.finding.row}"
+        raise AssertionError(message)
+    return again
+
+
+def _difference(difference: Difference) -> Diagnostic:
+    because = f"planned: {difference.planned}; found: {difference.found}"
+    return Diagnostic(code=difference.code, summary=f"`{difference.subject}` is not as planned", because=because, remedy=difference.remedy, invariant="I1")
+
+
+def _differences(place: Site, body: PlanBody, sight: Sight) -> tuple[Difference, ...]:
+    ground = place.ground
+    try:
+        now = now_of(ground, body, sight, place.session)
+    except WarehouseError as error:
+        raise refusal(error, subject=ground.target.name) from error
+    return differences(body, project=ground.project, target=ground.target, now=now, own={})
+
+
+def now_of(ground: Ground, body: PlanBody, sight: Sight, session: DuckDBSession | None) -> Now:
+    """The world as a plan is held against it."""
+    from interlock.engine.compiler.digests import SEMANTICS_VERSION  # noqa: PLC0415 - one number
+    from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE  # noqa: PLC0415 - one name, twice
+
+    catalog = Catalog(relations={}, schemas=frozenset())
+    sources = {}
+    wanted = {pin.source for pin in body.sources}
+    if session is not None:
+        reader = session.reader()
+        try:
+            catalog = reader.catalog()
+            if wanted:
+                sources = dict(discover(ground.project, ground.target, reader, catalog, only=wanted).sources)
+        finally:
+            reader.close()
+    if session is None:
+        sources = {pin.source: pin.columns for pin in body.sources}
+    else:
+        # A source without columns of its own to look at (a pattern of files) is as declared.
+        for pin in body.sources:
+            if pin.source not in sources and pin.files:
+                sources.setdefault(pin.source, ())
+    return Now(
+        ledger=sight.fold.ledger or None,
+        warehouse=sight.identity.warehouse if sight.identity is not None else None,
+        engine=ENGINE,
+        semantics_version=SEMANTICS_VERSION,
+        catalog=catalog,
+        heads={head.model: head for head in sight.heads},
+        sources=sources,
+    )
+
+
+def _carry(
+    place: Site,
+    planned: Planned,
+    sight: Sight,
+    found: tuple[Difference, ...],
+    settled: list[Settled],
+    run_id: str,
+    threads: int,
+    fail_fast: bool,  # noqa: FBT001 - passed on as it came
+    review: Literal["reviewed", "unreviewed", "open"],
+    progress: Callable[[Attempt, str], None],
+    planned_is: Callable[[PlanBody], None],
+) -> Applied:
+    body, ledger, session = planned.body, place.ledger, place.session
+    assert body is not None
+    assert ledger is not None
+    assert session is not None
+    ground = place.ground
+    reader = session.reader()
+    try:
+        catalog = reader.catalog()
+        wanted = {item.head_model for item in body.items} | {item.renamed_from for item in body.items if item.renamed_from}
+        heads = {head.model: head for head in sight.heads}
+        bodies = read_bodies(reader, ground.project.id, [head for name, head in heads.items() if name in wanted])
+    except WarehouseError as error:
+        raise refusal(error, subject=ground.target.name) from error
+    except Unreadable as error:
+        raise refused("K706", "a receipt cannot be read", because=str(error), remedy="restore the database from a backup") from error
+    finally:
+        reader.close()
+    planned_is(body)
+    sealed = load(ground.directory, planned.id, {}).body
+    assert sealed is not None
+    order = Order(
+        run=run_id,
+        project=ground.project.id,
+        plan=planned.id,
+        body=body,
+        sealed=sealed,
+        history=tuple(f"{step.event}: {step.source} → {step.target} {step.evidence}" for step in planned.history),
+        authority=sight.finding,
+        differences=found,
+        spent_by=sight.fold.spent_by(planned.id),
+        review=review,
+        catalog=catalog,
+        heads=heads,
+        bodies=bodies,
+        attempt_number=lambda key: sight.fold.attempt_number(planned.id, key),
+        serial=sight.fold.serial,
+        threads=threads,
+        fail_fast=fail_fast,
+        session=session,
+        append=ledger.append,
+        sync=ledger.sync,
+        tip=lambda: ledger.tip,
+        progress=progress,
+        stop=place.stop,
+    )
+    with interruptible(place.stop, session):
+        try:
+            carried = carry_out(order)
+        except WarehouseError as error:
+            raise refusal(error, subject=ground.target.name) from error
+    return Applied(run=run_id, planned=planned, carried=carried, settled=tuple(settled), authority=sight.finding, differences=found)
+
+
+@contextmanager
+def interruptible(stop: threading.Event, session: DuckDBSession) -> Iterator[None]:
+    """Ctrl-C (and a polite kill) stops the run cleanly; what is in COMMIT is left to end."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def handle(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+        session.interrupt()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

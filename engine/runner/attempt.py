@@ -1,0 +1,426 @@
+"""One model's way: the effect of each state, and the loop that sends its answer as the state's event.
+
+A live run, recovery after a crash and reading back after COMMIT are the same loop, entered at different states.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import msgspec
+
+from interlock.engine.planner.checks import PREFIX
+from interlock.engine.planner.observe import Unreadable, read_bodies
+from interlock.engine.planner.plan import Item
+from interlock.engine.runner.answers import Setting, left_behind, receipt_body
+from interlock.engine.warehouse.duckdb import control
+from interlock.engine.warehouse.protocol import HeadRow, Reader, ReceiptRow, Row, Session, Transaction, WarehouseError
+from interlock.machines.evidence import (
+    Absent,
+    BootstrapEvidence,
+    CheckpointEvidence,
+    Column,
+    CommitEvidence,
+    Evidence,
+    Found,
+    Head,
+    HeadSeen,
+    Missing,
+    Present,
+    Read,
+    ReceiptBody,
+    RefuseEvidence,
+    RolledBack,
+    TargetSeen,
+    Upstream,
+    VerifyEvidence,
+)
+from interlock.machines.model_run import ModelRun
+from interlock.machines.permits import CommitPermit
+from interlock.machines.publication import PUBLICATION_NAMES
+from interlock.machines.records import Record, canonical, digest, digest_of
+
+INTERRUPTED = "G562"
+TRIES_MAX = 3
+
+
+class Refuse(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An effect's answer: send `refuse`."""
+
+    evidence: RefuseEvidence
+
+
+class InDoubt(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An effect's answer: send nothing. Whether a write exists is not known."""
+
+    because: str
+
+
+Answer: TypeAlias = Evidence | Refuse | InDoubt
+
+
+@dataclass(slots=True, kw_only=True)
+class Bench:
+    """What every attempt of a run works with. Heads and bodies move only by checkpoints of this run."""
+
+    run: str
+    setting: Setting
+    session: Session
+    append: Callable[..., str]
+    """Writes a record of this run."""
+    sync: Callable[[], None]
+    heads: dict[str, HeadRow]
+    bodies: dict[str, ReceiptBody]
+    targets: Mapping[str, TargetSeen]
+    """What the bulk probe saw at each item's name."""
+    sealed: Mapping[str, str]
+    """Digest of each item as the sealed plan has it."""
+    authority: str
+    decision: Literal["fresh", "finish_genesis", "proceed", "settle", "refuse"]
+    permission: Literal["open", "reviewed", "unreviewed", "refused"]
+    attempt_number: Callable[[str], int]
+    states: Mapping[str, str]
+    """State of every item of the plan, by key."""
+    pause: Callable[[float], None] = time.sleep
+
+
+@dataclass(slots=True, kw_only=True)
+class Attempt:
+    """A ModelRun at work."""
+
+    bench: Bench
+    item: Item
+    machine: ModelRun
+    read: Reader | None = None
+    path: list[str] = field(default_factory=list)
+    answer: Answer | None = None
+    row: HeadRow | None = None
+    body: ReceiptBody | None = None
+    tries: int = 0
+
+    @property
+    def found(self) -> Found | None:
+        """The receipt that was seen."""
+        evidence = self.machine.committed_as
+        return evidence.receipt if evidence is not None and isinstance(evidence.receipt, Found) else None
+
+
+Effect: TypeAlias = Callable[[Attempt], Answer]
+
+
+def check(attempt: Attempt) -> Answer:
+    """planned: is the item what the sealed plan says, and does the plan let it go on?"""
+    item, bench = attempt.item, attempt.bench
+    if item.refusal is not None:
+        refusal = item.refusal
+        return Refuse(
+            evidence=RefuseEvidence(cause="plan", code=refusal.code, because=refusal.because, remedy=refusal.remedy, proof=None, detail=item.path)
+        )
+    return VerifyEvidence(
+        plan=bench.setting.plan,
+        item_sealed=bench.sealed.get(item.model, ""),
+        item_found=digest_of("item", item),
+        contract=item.contract_findings,
+        authority=bench.authority,
+        decision=bench.decision,
+    )
+
+
+def pin(attempt: Attempt) -> Answer:
+    """verified: everything that will be expected, on disk before the first write."""
+    item, bench = attempt.item, attempt.bench
+    head, target, seen = _expected(item, bench)
+    row = bench.heads.get(item.head_model) or HeadRow(model=item.head_model, receipt=None, token=None, generation=None)
+    upstreams = []
+    for name in sorted({*item.reads, *item.upstreams}):
+        upstream = bench.heads.get(name.partition(":")[0])
+        state = bench.states.get(name, "outside")
+        upstreams.append(Upstream(model=name, state=state, receipt=upstream.receipt if upstream is not None else None))
+    reads = []
+    for name in item.reads:
+        upstream = bench.heads.get(name)
+        reads.append(
+            Read(model=name, receipt=upstream.receipt if upstream else None, generation=upstream.generation if upstream else None)
+        )
+    return BootstrapEvidence(
+        plan=bench.setting.plan,
+        item=bench.sealed.get(item.model, ""),
+        action=item.action,
+        attempt=bench.attempt_number(item.model),
+        head=head,
+        head_seen=HeadSeen(receipt=row.receipt, token=row.token),
+        target=target,
+        target_seen=seen,
+        upstreams=tuple(upstreams),
+        reads=tuple(reads),
+        contract=item.contract,
+        extra_columns=item.extra_columns,
+        columns=item.columns,
+        checks=item.checks,
+        statements=tuple(statement.digest for statement in item.statements),
+        guards=PUBLICATION_NAMES,
+        permission=bench.permission,
+    )
+
+
+def _expected(item: Item, bench: Bench) -> tuple[Head, Missing | Present, TargetSeen]:
+    """Head and target as planned; after another item of this plan, as that one left them."""
+    seen = bench.targets[item.model]
+    if item.follows is None:
+        return item.head, item.target, seen
+    row, body = bench.heads[item.head_model], bench.bodies[item.head_model]
+    head = Head(receipt=row.receipt, token=row.token, generation=row.generation, rows=body.rows_after, watermark=body.watermark)
+    kind: Literal["table", "view"] = "view" if item.relation_kind == "view" else "table"
+    left = Present(kind=kind, token=row.token, columns=body.shape)
+    return head, left, left
+
+
+def write(attempt: Attempt) -> Answer:
+    """bootstrapping: the transaction, up to COMMIT; then what reading back says."""
+    attempt.tries = 0
+    while True:
+        attempt.tries += 1
+        answer = _write_once(attempt)
+        if answer is not None:
+            return answer
+        attempt.bench.pause(min(0.05 * 2**attempt.tries, 1.0))
+
+
+def _write_once(attempt: Attempt) -> Answer | None:
+    """One try; `None` where a proven transient error came before anything was applied, and another try is allowed."""
+    bench, item, machine = attempt.bench, attempt.item, attempt.machine
+    anchor = machine.anchor or ""
+    answers: dict[str, list[Row]] = {}
+    try:
+        transaction = bench.session.begin(machine.write_permit())
+    except WarehouseError as error:
+        if _may_retry(error, answers, attempt.tries):
+            return None
+        return _failed(attempt, error, "begin")
+    role = ""
+    try:
+        for statement in item.statements:
+            role = statement.role
+            if role == "receipt":
+                break
+            answers[role] = transaction.run(statement, _parameters(bench, item, role))
+        body = _body(attempt, anchor, answers, _shape(item, transaction))
+        outcome = _publish(attempt, transaction, body)
+    except WarehouseError as error:
+        if error.kind == "outcome_unknown":
+            return find(attempt)
+        transaction.rollback()
+        if role.startswith(PREFIX) and error.code == "W608":
+            answers.pop(role, None)
+            body = _body(attempt, anchor, answers, ())
+            return CommitEvidence(anchor=anchor, receipt=RolledBack(body=_with_reason(body, role, error)), tries=attempt.tries)
+        if _may_retry(error, answers, attempt.tries):
+            return None
+        return _failed(attempt, error, role)
+    except BaseException:
+        _abandon(transaction)
+        raise
+    if outcome is not None:
+        return outcome
+    return find(attempt)
+
+
+def _abandon(transaction: Transaction) -> None:
+    """On the way out of a bug or a fault: nothing of ours may stay open. Where COMMIT was sent, the next command settles it."""
+    try:
+        transaction.rollback()
+    except (RuntimeError, WarehouseError):
+        return
+
+
+def _publish(attempt: Attempt, transaction: Transaction, body: ReceiptBody) -> Answer | None:
+    """Receipt, fence, permit, COMMIT. `None`: COMMIT returned, which proves nothing yet."""
+    bench, item = attempt.bench, attempt.item
+    if item.renamed_from is not None:
+        old = bench.heads[item.renamed_from]
+        behind = left_behind(body, item.renamed_from, HeadSeen(receipt=old.receipt, token=old.token))
+        receipt = _insert(attempt, transaction, behind)
+        body = msgspec.structs.replace(body, moved=Read(model=item.renamed_from, receipt=receipt))
+    _insert(attempt, transaction, body)
+    permit = attempt.machine.publication_is_permitted(body)
+    if not isinstance(permit, CommitPermit):
+        transaction.rollback()
+        return CommitEvidence(anchor=body.anchor, receipt=RolledBack(body=body), tries=attempt.tries)
+    transaction.commit(permit)
+    return None
+
+
+def _insert(attempt: Attempt, transaction: Transaction, body: ReceiptBody) -> str:
+    bench = attempt.bench
+    stored = canonical(body)
+    receipt = digest("receipt", stored)
+    row = ReceiptRow(
+        receipt=receipt,
+        model=body.model,
+        run=bench.run,
+        attempt=attempt.machine.pinned.attempt if attempt.machine.pinned is not None else 1,
+        previous=body.previous,
+        body=stored,
+    )
+    transaction.run(control.INSERT_RECEIPT, control.receipt_parameters(row, project=bench.setting.project))
+    moved = transaction.run(
+        control.FENCE,
+        {
+            "project": bench.setting.project,
+            "model": body.model,
+            "receipt": receipt,
+            "token": body.token,
+            "generation": body.generation,
+            "expected": body.previous,
+        },
+    )
+    if control.rows_touched(moved) != 1:
+        message = f"the head of `{body.model}` is not the one that was expected: another writer was here"
+        raise WarehouseError(message, kind="permanent", scope="transaction", code="W610", remedy="run it again: it looks at what is there now")
+    return receipt
+
+
+def _parameters(bench: Bench, item: Item, role: str) -> dict[str, object] | None:
+    if role != control.READ_HEADS.role:
+        return None
+    models = sorted({item.head_model, *item.reads, *([item.renamed_from] if item.renamed_from else [])})
+    return {"project": bench.setting.project, "models": models}
+
+
+def _shape(item: Item, transaction: Transaction) -> tuple[Column, ...]:
+    return transaction.columns(item.schema, item.relation) if item.relation_kind != "none" else ()
+
+
+def _body(attempt: Attempt, anchor: str, answers: Mapping[str, Sequence[Row]], shape: tuple[Column, ...]) -> ReceiptBody:
+    pinned = attempt.machine.pinned
+    assert pinned is not None
+    before = attempt.bench.bodies.get(attempt.item.renamed_from or attempt.item.head_model)
+    return receipt_body(attempt.bench.setting, attempt.item, pinned, anchor, answers, shape, before)
+
+
+def _with_reason(body: ReceiptBody, role: str, error: WarehouseError) -> ReceiptBody:
+    name = role.removeprefix(PREFIX)
+    verdicts = tuple(
+        msgspec.structs.replace(verdict, because=f"it could not be evaluated: {error.message}") if verdict.check == name else verdict
+        for verdict in body.verdicts
+    )
+    return msgspec.structs.replace(body, verdicts=verdicts)
+
+
+_APPLIES = frozenset({"drop", "create", "insert", "insert_ties", "merge", "delete", "close", "close_gone", "rename", "hold"})
+
+
+def _may_retry(error: WarehouseError, answers: Mapping[str, object], tries: int) -> bool:
+    """Only a proven transient error, and only before anything was applied."""
+    return error.kind == "transient" and tries < TRIES_MAX and not _APPLIES & answers.keys()
+
+
+def _failed(attempt: Attempt, error: WarehouseError, role: str) -> Refuse:
+    code = "P420" if role.startswith("bind:") and error.code == "W608" else error.code
+    because = error.message if code != "P420" else f"the view {role.removeprefix('bind:')} would break: {error.message}"
+    remedy = error.remedy or ("select that view too, or change it first" if code == "P420" else "mend what the message names, and run it again")
+    cause: Literal["interrupt", "warehouse"] = "interrupt" if code == INTERRUPTED else "warehouse"
+    detail = f"{attempt.item.path}: in the statement `{role}`" if attempt.item.path else f"in the statement `{role}`"
+    return Refuse(evidence=RefuseEvidence(cause=cause, code=code, because=because, remedy=remedy, proof=RolledBack(body=None), detail=detail))
+
+
+def find(attempt: Attempt) -> Answer:
+    """What the warehouse says of this attempt, on a fresh snapshot: its receipt, positively nothing, or no answer."""
+    bench, model = attempt.bench, attempt.item.head_model
+    anchor = attempt.machine.anchor or ""
+    try:
+        reader = bench.session.reader()
+        try:
+            row, body = read_back(reader, bench.setting.project, model)
+        finally:
+            reader.close()
+    except (WarehouseError, Unreadable) as error:
+        return InDoubt(because=f"the outcome of COMMIT is not known, and the receipt cannot be read: {error}")
+    if body is not None and body.anchor == anchor and row.receipt is not None:
+        attempt.row, attempt.body = row, body
+        return CommitEvidence(anchor=anchor, receipt=Found(id=row.receipt, body=body), tries=max(attempt.tries, 1))
+    because = "COMMIT was sent, and its receipt is positively not there: nothing was written"
+    return Refuse(
+        evidence=RefuseEvidence(cause="warehouse", code="W608", because=because, remedy="run it again", proof=Absent(), detail=attempt.item.path)
+    )
+
+
+def read_back(reader: Reader, project: str, model: str) -> tuple[HeadRow, ReceiptBody | None]:
+    """The head of one model and its receipt's body."""
+    rows = reader.query(control.READ_HEADS.text, {"project": project, "models": [model]})
+    head = HeadRow(model=model, receipt=None, token=None, generation=None)
+    for name, receipt, token, generation in rows:
+        head = HeadRow(model=name, receipt=receipt, token=token, generation=generation)
+    return head, read_bodies(reader, project, [head]).get(model)
+
+
+def confirm(attempt: Attempt) -> Answer:
+    """committed: what the ledger will say of this model from now on, from the head as it was read back."""
+    found = attempt.found
+    assert found is not None
+    if attempt.row is None:
+        bench = attempt.bench
+        try:
+            reader = bench.session.reader()
+            try:
+                attempt.row, attempt.body = read_back(reader, bench.setting.project, attempt.item.head_model)
+            finally:
+                reader.close()
+        except (WarehouseError, Unreadable) as error:
+            return InDoubt(because=f"the head cannot be read: {error}")
+    row, body = attempt.row, attempt.body or found.body
+    return CheckpointEvidence(
+        receipt=row.receipt or "",
+        token=row.token,
+        generation=row.generation,
+        rows=body.rows_after,
+        watermark=body.watermark,
+        digests=body.digests,
+        moved=body.moved,
+    )
+
+
+STEPS: Mapping[str, tuple[Effect, str]] = {
+    "planned": (check, "verify"),
+    "verified": (pin, "bootstrap"),
+    "bootstrapping": (write, "commit"),
+    "committed": (confirm, "checkpoint"),
+}
+"""Each state's effect, and the event that takes its evidence."""
+
+SETTLING: Mapping[str, tuple[Effect, str]] = {**STEPS, "bootstrapping": (find, "commit")}
+"""The same loop for an attempt whose process is gone: what it wrote, if anything, is looked up instead of written."""
+
+
+def go(attempt: Attempt, steps: Mapping[str, tuple[Effect, str]] = STEPS, moved: Callable[[Attempt], None] = lambda _: None) -> None:
+    """While it has not ended: ask the state's effect, and send the answer. An outcome in doubt ends the loop without an event."""
+    machine = attempt.machine
+    attempt.path.append(machine.state_name)
+    while not machine.is_final:
+        effect, event = steps[machine.state_name]
+        answer = effect(attempt)
+        attempt.answer = answer
+        match answer:
+            case InDoubt():
+                return
+            case Refuse(evidence=evidence):
+                machine.step("refuse", evidence)
+            case _:
+                machine.step(event, answer)
+        attempt.path.append(machine.state_name)
+        if machine.state_name == "bootstrapping":
+            # Its record is on disk before the first write; waiting here lets attempts share one fsync.
+            attempt.bench.sync()
+        moved(attempt)
+
+
+def refuse(attempt: Attempt, evidence: RefuseEvidence) -> None:
+    """An explicit refusal of a model that has not ended."""
+    attempt.answer = Refuse(evidence=evidence)
+    if not attempt.path:
+        attempt.path.append(attempt.machine.state_name)
+    attempt.machine.step("refuse", evidence)
+    attempt.path.append(attempt.machine.state_name)

@@ -1,0 +1,174 @@
+"""Where a command works: the project, its target, and how both are opened. One way in for all commands."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import platform
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from interlock.engine.clock import Clock, stamp
+from interlock.engine.compiler.compile import compile_project
+from interlock.engine.compiler.compiled import Compiled
+from interlock.engine.compiler.sources import database_alias, match_files, source_sql
+from interlock.engine.compiler.world import World
+from interlock.engine.diagnostics import Diagnostic, Refused
+from interlock.engine.ledger.places import ledger_directory, lock_path
+from interlock.engine.project.project import Project, Source
+from interlock.engine.warehouse.duckdb.files import file_state
+from interlock.engine.warehouse.duckdb.reader import DuckDBReader
+from interlock.engine.warehouse.duckdb.session import DuckDBSession, open_reader, open_session, refusal
+from interlock.engine.warehouse.lock import Holder, Lock, acquire
+from interlock.engine.warehouse.protocol import Catalog, Reader, WarehouseError
+from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.evidence import Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """A project and the target that a command is about."""
+
+    project: Project
+    target: TargetConfig
+    clock: Clock
+    actor: str
+    wait_seconds: float | None
+    redact: Callable[[str], str]
+    command: str = ""
+
+    @property
+    def directory(self) -> Path:
+        """Of the ledger and the plans."""
+        return ledger_directory(self.target, self.project.id)
+
+    def database_exists(self) -> bool:
+        """Whether a database file stands there; an empty one is what a kill left while it was made."""
+        return file_state(self.target.location) not in ("missing", "empty")
+
+    def lock(self, command: str) -> Lock:
+        """The one writer of this database.
+
+        Raises:
+            Refused: W603, with who holds it.
+        """
+        holder = Holder(pid=os.getpid(), host=platform.node(), user=self.actor, since=stamp(self.clock()), command=command)
+        return acquire(lock_path(self.target), holder, self.wait_seconds)
+
+    def reader(self, macros: tuple[str, ...] = ()) -> DuckDBReader | None:
+        """The database read-only; `None` where it positively does not exist.
+
+        Raises:
+            Refused: it is there and cannot be opened.
+        """
+        if not self.database_exists():
+            return None
+        try:
+            return open_reader(self.target, root=self.project.root, macros=macros, attach=self.attached(), wait_seconds=self.wait_seconds)
+        except WarehouseError as error:
+            raise refusal(error, subject=self.target.name) from error
+
+    def session(self, *, create: bool, macros: tuple[str, ...] = ()) -> DuckDBSession:
+        """The database for writing.
+
+        Raises:
+            Refused: it cannot be opened, or may not be made.
+        """
+        try:
+            return open_session(
+                self.target,
+                root=self.project.root,
+                macros=macros,
+                attach=self.attached(),
+                create=create and self.target.create,
+                wait_seconds=self.wait_seconds,
+            )
+        except WarehouseError as error:
+            raise refusal(error, subject=self.target.name) from error
+
+    def attached(self) -> dict[str, Path]:
+        """Database files of sources, by alias: those that are there. One that is not has its finding where it is read."""
+        paths = {source.database for source in self.project.sources.values() if source.database is not None}
+        return {database_alias(path): self.project.root / path for path in sorted(paths) if (self.project.root / path).is_file()}
+
+    def macros(self) -> tuple[str, ...]:
+        """CREATE TEMP MACRO statements of the project, for a session."""
+        if not self.project.macros:
+            return ()
+        return compile_project(self.project, self.target, as_of=stamp(self.clock()), only=frozenset()).macros
+
+    def compile(self, as_of: str, reader: Reader | None, catalog: Catalog | None = None) -> Compiled:
+        """Compile the project. With a reader, sources are looked at as they really are."""
+        return compile_project(self.project, self.target, as_of=as_of, world=discover(self.project, self.target, reader, catalog))
+
+
+def actor_of(environment: Mapping[str, str]) -> str:
+    """Who does this, for the ledger."""
+    named = environment.get("INTERLOCK_ACTOR")
+    if named:
+        return named
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return "unknown"
+
+
+def discover(
+    project: Project, target: TargetConfig, reader: Reader | None, catalog: Catalog | None = None, *, only: Collection[str] | None = None
+) -> World:
+    """Columns of every source as it is now; one that cannot be read is named with its reason."""
+    files = match_files(project)
+    found: dict[str, tuple[Column, ...]] = {}
+    unreadable: dict[str, str] = {}
+    if reader is not None:
+        if catalog is None and any(source.path is None and source.database is None for source in project.sources.values()):
+            catalog = reader.catalog()
+        for name, source in project.sources.items():
+            if only is not None and name not in only:
+                continue
+            try:
+                columns = _columns(source, target, reader, catalog, files.get(name, ()))
+            except WarehouseError as error:
+                if error.code == "G562":
+                    raise
+                unreadable[name] = error.message
+                continue
+            if columns is None:
+                unreadable[name] = "it does not exist"
+            elif columns:
+                found[name] = columns
+    return World(sources=found, files=files, unreadable=unreadable)
+
+
+def _columns(source: Source, target: TargetConfig, reader: Reader, catalog: Catalog | None, files: tuple[str, ...]) -> tuple[Column, ...] | None:
+    """Columns as they are; `None` where the relation positively is not there; empty where there is nothing to look at."""
+    if source.path is not None:
+        return reader.columns_of(f"SELECT * FROM {source_sql(source, target, files)}") if files else ()
+    if source.database is not None:
+        return reader.columns_of(f"SELECT * FROM {source_sql(source, target)}")
+    if catalog is None:
+        return None
+    seen = catalog.find(source.schema or target.schema, source.identifier or source.name.rpartition(".")[2])
+    return seen.columns if seen is not None else None
+
+
+def scoped(findings: tuple[Diagnostic, ...], paths: frozenset[str]) -> tuple[Diagnostic, ...]:
+    """Findings about the files that are meant: other models' typos are none of this command's."""
+
+    def is_meant(finding: Diagnostic) -> bool:
+        at = finding.at
+        if at is None or not at.path.startswith(("models/", "seeds/")):
+            return True
+        if at.path.endswith("_defaults.toml"):
+            folder = at.path.removesuffix("_defaults.toml")
+            return any(path.startswith(folder) for path in paths)
+        return at.path in paths
+
+    return tuple(finding for finding in findings if is_meant(finding))
+
+
+def stop_on_errors(findings: tuple[Diagnostic, ...]) -> None:
+    """Raise `Refused` with every finding if one of them is an error."""
+    if any(finding.severity == "error" for finding in findings):
+        raise Refused(*findings)

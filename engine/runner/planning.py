@@ -1,0 +1,303 @@
+"""From the working tree and one look at the warehouse to a sealed plan, through the plan's own machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+
+import msgspec
+
+from interlock.engine.clock import stamp
+from interlock.engine.compiler.compiled import Compiled
+from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, in_order, refused
+from interlock.engine.ledger.durable import make_directory, write_file
+from interlock.engine.ledger.places import plan_path, plans_directory
+from interlock.engine.planner.draft import Identity, draft
+from interlock.engine.planner.observe import Unreadable as ReceiptUnreadable
+from interlock.engine.planner.observe import look as look_at_world
+from interlock.engine.planner.plan import Options, PlanBody, PlanStep, Selection
+from interlock.engine.planner.select import Node, select
+from interlock.engine.project.load import relation_conflicts
+from interlock.engine.runner.authority import Sight
+from interlock.engine.runner.ground import Ground, scoped, stop_on_errors
+from interlock.engine.warehouse.duckdb.session import refusal
+from interlock.engine.warehouse.protocol import Catalog, Reader, WarehouseError
+from interlock.machines.evidence import CompileEvidence, Digests, Finding, SealEvidence, Transition
+from interlock.machines.plan import Plan
+from interlock.machines.records import Record, canonical, digest, digest_of
+
+FORMAT_BYTES_MAX = 1 << 30
+
+
+class Request(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a person asked to be planned."""
+
+    select: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    options: Options = Options()
+    as_of: str | None = None
+
+
+class Planned(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A sealed plan, or words for why there is nothing to plan."""
+
+    id: str
+    body: PlanBody | None
+    history: tuple[PlanStep, ...]
+    findings: tuple[Diagnostic, ...]
+    said: tuple[str, ...]
+
+
+def nodes_of(compiled: Compiled) -> dict[str, Node]:
+    """What selectors see of the project."""
+    return {name: Node(name=name, path=model.path, tags=model.tags, parents=model.references) for name, model in compiled.models.items()}
+
+
+def modified_of(compiled: Compiled, heads: Mapping[str, Digests | None]) -> frozenset[str]:
+    """Models whose definition or promise differs from their head's in this target, new ones among them."""
+    found = set()
+    for name, model in compiled.models.items():
+        if model.kind == "ephemeral":
+            continue
+        known = heads.get(name)
+        if known is None or (known.definition, known.promise) != (model.digests.definition, model.digests.promise):
+            found.add(name)
+    return frozenset(found)
+
+
+def digests_of_heads(sight_fold: object) -> dict[str, Digests | None]:
+    """Digests of every head that the ledger knows and that has a relation."""
+    models = getattr(sight_fold, "models", {})
+    return {
+        name: known.last.digests for name, known in models.items() if known.last is not None and known.last.head.token is not None
+    }
+
+
+def choose(compiled: Compiled, request: Request, heads: Mapping[str, Digests | None]) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The selected models, and what is to be said of the selection.
+
+    Raises:
+        Refused: S113, S114, S115.
+    """
+    if not compiled.models:
+        raise refused("S113", "the project is empty", because="it has no model and no seed", remedy="write a SELECT into models/NAME.sql")
+    chosen = select(
+        request.select,
+        request.exclude,
+        nodes=nodes_of(compiled),
+        modified=lambda: modified_of(compiled, heads),
+        new=lambda: frozenset(name for name in compiled.models if name not in heads and compiled.models[name].kind != "ephemeral"),
+    )
+    said = ("nothing is modified or new: there is nothing to do",) if chosen.empty_because_state else ()
+    return frozenset(chosen.names), said
+
+
+def paths_of(compiled: Compiled, models: frozenset[str]) -> frozenset[str]:
+    """Files of the given models and of all that they read."""
+    seen: set[str] = set()
+    stack = [name for name in models if name in compiled.models]
+    while stack:
+        name = stack.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        stack.extend(reference for reference in compiled.models[name].references if reference in compiled.models)
+    paths = {compiled.models[name].path for name in seen}
+    return frozenset(paths | {str(PurePosixPath(path).with_suffix(".toml")) for path in paths})
+
+
+def findings_for(ground: Ground, compiled: Compiled, models: frozenset[str], *, whole: bool) -> tuple[Diagnostic, ...]:
+    """Findings of the project's files, of relations that clash and of the compiler, as far as they concern the models."""
+    found = in_order((*ground.project.findings, *relation_conflicts(ground.project, ground.target), *compiled.findings))
+    return found if whole else scoped(found, paths_of(compiled, models))
+
+
+def make_plan(ground: Ground, request: Request, sight: Sight, reader: Reader | None, moment: datetime) -> Planned:
+    """Compile, select, look, decide, seal. Writes nothing.
+
+    Raises:
+        Refused: it does not compile, a selector matches nothing, an option names no model of the plan, or an observation
+            could not be read.
+    """
+    as_of = stamp(moment)
+    try:
+        catalog = reader.catalog() if reader is not None else Catalog(relations={}, schemas=frozenset())
+        compiled = ground.compile(as_of, reader, catalog)
+    except WarehouseError as error:
+        raise refusal(error, subject=ground.target.name) from error
+    fold = sight.fold
+    try:
+        selected, said = choose(compiled, request, digests_of_heads(fold))
+    except Refused as error:
+        raise Refused(*error.findings, *_errors_of_files(ground), exit_code=error.exit_code) from error
+    findings = findings_for(ground, compiled, selected, whole=not request.select and not request.exclude)
+    stop_on_errors(findings)
+    if not selected:
+        return Planned(id="", body=None, history=(), findings=findings, said=said)
+    _check_options(request.options, selected, compiled)
+    try:
+        facts = look_at_world(
+            reader,
+            project=ground.project.id,
+            root=ground.project.root,
+            compiled=compiled,
+            selected=selected,
+            options=request.options,
+            as_of=moment,
+            catalog=catalog,
+            heads=sight.heads,
+            expected=sight.expected(),
+            ledger=sight.model_states(),
+            open_anchors=sight.open_anchors(),
+        )
+    except WarehouseError as error:
+        finding = Diagnostic(
+            code="P425" if error.code == "W608" else error.code,
+            summary="what the plan rests on could not be read",
+            because=error.message,
+            remedy=error.remedy or "make it readable and plan again",
+        )
+        raise Refused(finding) from error
+    except ReceiptUnreadable as error:
+        raise refused("K706", "a receipt cannot be read", because=str(error), remedy="restore the database from a backup") from error
+    body = draft(
+        project=ground.project,
+        target=ground.target,
+        compiled=compiled,
+        facts=facts,
+        selection=Selection(select=request.select, exclude=request.exclude, models=tuple(sorted(selected))),
+        options=request.options,
+        as_of=as_of,
+        moment=moment,
+        identity=Identity(
+            ledger=fold.ledger or None if sight.identity is not None else None,
+            warehouse=sight.identity.warehouse if sight.identity is not None else None,
+            serial=fold.serial,
+        ),
+    )
+    plan_id = digest_of("plan", body)
+    history = _sealed(plan_id, len(selected), findings, SealEvidence(observations=facts.observations))
+    return Planned(id=plan_id, body=body, history=history, findings=findings, said=said)
+
+
+def _errors_of_files(ground: Ground) -> tuple[Diagnostic, ...]:
+    return tuple(finding for finding in ground.project.findings if finding.severity == "error")
+
+
+def _check_options(options: Options, selected: frozenset[str], compiled: Compiled) -> None:
+    named = {
+        "--full-refresh": options.full_refresh,
+        "--allow-shrink": options.allow_shrink,
+        "--on-change": tuple(options.on_change),
+        "--force": options.force,
+    }
+    findings = []
+    for option, models in named.items():
+        for model in models:
+            if model in selected and compiled.models[model].kind != "ephemeral":
+                continue
+            because = "it is an ephemeral model, which makes nothing" if model in selected else "it is not selected" if model in compiled.models else "there is no such model"
+            findings.append(
+                Diagnostic(
+                    code="P422", summary=f"{option} names `{model}`", because=because, remedy=did_you_mean(model, selected, "select it too, or take the option out")
+                )
+            )
+    ranged = options.range_low is not None or options.range_high is not None
+    if ranged and not any(compiled.models[name].kind == "incremental" for name in selected):
+        findings.append(
+            Diagnostic(code="P422", summary="--from and --to were given", because="no selected model is incremental", remedy="select an incremental model, or take them out")
+        )
+    if findings:
+        raise Refused(*findings)
+
+
+def _sealed(plan_id: str, models: int, findings: Sequence[Diagnostic], observations: SealEvidence) -> tuple[PlanStep, ...]:
+    """The plan's own machine, from drafted to sealed.
+
+    Raises:
+        Refused: it did not come to `sealed`.
+    """
+    steps: list[PlanStep] = []
+
+    def write(transition: Transition) -> str:
+        evidence = digest("evidence", canonical(transition.evidence))
+        steps.append(PlanStep(event=transition.event, source=transition.source, target=transition.target, evidence=evidence))
+        return evidence
+
+    machine = Plan(plan_id, write)
+    told = tuple(
+        Finding(code=finding.code, severity="error" if finding.severity == "error" else "warning", summary=finding.summary) for finding in findings
+    )
+    step = machine.step("compile", CompileEvidence(models=models, findings=told))
+    if machine.state_name == "compiled":
+        step = machine.step("seal", observations)
+    if machine.state_name != "sealed":
+        failing = [verdict for verdict in step.transition.verdicts if verdict.holds == "no"]
+        raise Refused(*(Diagnostic(code=verdict.code, summary=verdict.because, remedy=verdict.remedy, invariant=verdict.invariant) for verdict in failing))
+    return tuple(steps)
+
+
+# --- plan files -------------------------------------------------------------------------------------------------------
+
+
+class _Stored(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: str
+    history: tuple[PlanStep, ...]
+    body: msgspec.Raw
+
+
+def save(directory: Path, planned: Planned) -> Path:
+    """Write the plan's file, durably, beside the ledger.
+
+    Raises:
+        Refused: K741, it cannot be written.
+    """
+    path = plan_path(directory, planned.id)
+    stored = _Stored(id=planned.id, history=planned.history, body=msgspec.Raw(canonical(planned.body)))
+    try:
+        make_directory(plans_directory(directory))
+        write_file(path, msgspec.json.encode(stored) + b"\n")
+    except OSError as error:
+        raise refused("K741", "the plan cannot be saved", because=str(error), remedy="make its directory writable, or plan with --no-save") from error
+    return path
+
+
+def load(directory: Path, plan_id: str, elsewhere: Mapping[str, Path]) -> Planned:
+    """A saved plan, checked against its id.
+
+    Args:
+        directory: of this target's ledger and plans.
+        plan_id: whole, or a beginning that fits one plan.
+        elsewhere: such directories of the project's other targets, by name.
+
+    Raises:
+        Refused: P401, P402, P405.
+    """
+    path = _plan_file(directory, plan_id, elsewhere)
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise refused("P402", f"plan {plan_id} cannot be read", because=str(error), remedy="make a new plan") from error
+    try:
+        stored = msgspec.json.decode(data, type=_Stored)
+        body = msgspec.json.decode(bytes(stored.body), type=PlanBody)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise refused("P402", f"plan {plan_id} is not as it was sealed", because=f"it does not decode: {error}", remedy="make a new plan") from error
+    if digest("plan", bytes(stored.body)) != stored.id or stored.id != path.stem:
+        raise refused("P402", f"plan {plan_id} is not as it was sealed", because="its bytes are not those that its id names", remedy="make a new plan")
+    return Planned(id=stored.id, body=body, history=stored.history, findings=(), said=())
+
+
+def _plan_file(directory: Path, plan_id: str, elsewhere: Mapping[str, Path]) -> Path:
+    if not plan_id or plan_id.strip("0123456789abcdef"):
+        raise refused("P401", f"`{plan_id}` is no plan", because="a plan's id is written in 0-9 and a-f", remedy="`interlock plan` prints it")
+    found = sorted(plans_directory(directory).glob(f"{plan_id}*.json"))
+    if len(found) == 1:
+        return found[0]
+    if len(found) > 1:
+        raise refused("P401", f"`{plan_id}` is not one plan", because=f"{len(found)} plans begin like that", remedy="write more of its id")
+    for name, other in elsewhere.items():
+        if next(plans_directory(other).glob(f"{plan_id}*.json"), None) is not None:
+            raise refused("P405", f"plan {plan_id[:12]} was made against target `{name}`", remedy=f"apply it with `--target {name}`")
+    raise refused("P401", f"there is no plan {plan_id}", because=f"none is saved in {plans_directory(directory).name}/ of this target", remedy="make one with `interlock plan`")

@@ -1,0 +1,75 @@
+"""How a run ends: first the seal row in the warehouse, with the ledger's tip, then the `close` record that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from interlock.engine.warehouse.duckdb import control
+from interlock.engine.warehouse.protocol import HeadRow, Session, WarehouseError
+from interlock.machines.evidence import CloseEvidence, ScopeEnd, SealRow
+from interlock.machines.records import digest_of
+from interlock.machines.run import Run
+
+
+def digest_of_heads(heads: tuple[HeadRow, ...]) -> str:
+    """Of the sorted (model, receipt, token); rows without a receipt are left out."""
+    return digest_of("heads", sorted([head.model, head.receipt, head.token] for head in heads if head.receipt is not None))
+
+
+def close_run(
+    machine: Run, session: Session, *, project: str, serial: int, ends: tuple[ScopeEnd, ...], sync: Callable[[], None], tip: Callable[[], str]
+) -> Literal["succeeded", "partial", "refused"]:
+    """Seal, read back, close. A seal that a killed process left is taken as it is.
+
+    Args:
+        machine: the run, in `running`.
+        session: the warehouse.
+        project: its id.
+        serial: that this run gets.
+        ends: every model of the scope, and its end.
+        sync: waits until records are durable.
+        tip: the ledger's newest record.
+
+    Raises:
+        WarehouseError: the seal cannot be written or read; the run stays open, and the next command closes it.
+    """
+    outcome: Literal["succeeded", "partial"] = "succeeded" if all(end.state == "checkpointed" for end in ends) else "partial"
+    sync()
+    reader = session.reader()
+    try:
+        seal = reader.seal_of(project, machine.subject)
+        heads = reader.heads(project)
+    finally:
+        reader.close()
+    expected = seal or SealRow(
+        project=project, run=machine.subject, serial=serial, tip=tip(), outcome=outcome, heads=digest_of_heads(heads)
+    )
+    if seal is None:
+        bound = control.seal(expected)
+        try:
+            session.seal(machine.seal_permit([bound[0].digest], ends), [bound])
+        except WarehouseError as error:
+            if error.kind != "outcome_unknown":
+                raise
+        reader = session.reader()
+        try:
+            seal = reader.seal_of(project, machine.subject)
+        finally:
+            reader.close()
+        if seal is None:
+            # Nothing is sent: the run stays open, and the next command closes it.
+            raise WarehouseError("the seal of the run is not there after its COMMIT", kind="permanent", scope="target", code="W608")
+    assert machine.authorized_as is not None
+    machine.step(
+        "close",
+        CloseEvidence(
+            planned=machine.authorized_as.scope,
+            executed=ends,
+            outcome=outcome,
+            seal_expected=expected,
+            seal=seal,
+        ),
+    )
+    sync()
+    return outcome if machine.state_name == "closed" else "refused"
