@@ -249,7 +249,7 @@ class Analysis:
             return
         start, end = span
         found: Node | Unresolved = (
-            outside_file(written) if self.text.data[start : start + 1] == b"'" else self.context.names.resolve(reference.path)
+            outside_file(written) if self.text.data[start : start + 1] == b"'" else self.context.names.resolve(reference.path, own=own)
         )
         if isinstance(found, Unresolved):
             self.finding(found.code, found.summary, found.because, found.remedy, start, length=end - start)

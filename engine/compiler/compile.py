@@ -139,7 +139,7 @@ class _Compilation:
             columns_of=self._columns,
             environment=environment_of(resolved),
             collation=resolved["default_collation"],
-            aggregates=self.binder.functions().aggregates,
+            aggregates=parser.functions().aggregates,
         )
 
     def _run(self, node: Node) -> str:

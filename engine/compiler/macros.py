@@ -86,7 +86,7 @@ def macros_of(files: Iterable[MacroFile], values: Values, binder: Binder) -> Mac
                 drafts[draft.name] = draft
     created = _created(drafts, binder, findings)
     definitions: dict[str, list[Macro]] = {}
-    for macro in binder.macros():
+    for macro in binder.macros() if created else ():
         definitions.setdefault(macro.name, []).append(macro)
     ordered: list[ProjectMacro] = []
     for draft in created:

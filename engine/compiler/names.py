@@ -63,8 +63,8 @@ class Names:
             else:
                 self._bare.setdefault(name.lower(), []).append(node)
 
-    def resolve(self, path: tuple[str, ...]) -> Node | Unresolved:
-        """What a path means."""
+    def resolve(self, path: tuple[str, ...], *, own: str | None = None) -> Node | Unresolved:
+        """What a path means. `own` is the model that asks, which is no help to itself."""
         written = ".".join(path)
         if len(path) == 1:
             found = self._bare.get(path[0].lower(), [])
@@ -80,7 +80,7 @@ class Names:
         else:
             found = self._qualified.get((path[-2].lower(), path[-1].lower()), [])
         if not found:
-            return self._unknown(written, path)
+            return self._unknown(written, path, own)
         if len(found) > 1:
             return Unresolved(
                 "L205",
@@ -108,12 +108,13 @@ class Names:
             f"read `{maker.name}` by its own name, and take the source out of sources.toml",
         )
 
-    def _unknown(self, written: str, path: tuple[str, ...]) -> Unresolved:
+    def _unknown(self, written: str, path: tuple[str, ...], own: str | None) -> Unresolved:
         if path[-1].lower().endswith((".csv", ".parquet", ".json", ".ndjson", ".tsv", ".gz")):
             return outside_file(written)
         names = [*self.nodes, *(node.name for nodes in self._bare.values() for node in nodes)]
         names += [".".join(key) for key, nodes in self._qualified.items() if any(node.kind == "source" for node in nodes)]
-        tails = [name for name in _unique(names) if name.rpartition(".")[2].lower() == path[-1].lower()]
+        names = [name for name in _unique(names) if name != own]
+        tails = [name for name in names if name.rpartition(".")[2].lower() == path[-1].lower()]
         remedy = (
             f"did you mean `{tails[0]}`?"
             if tails

@@ -56,14 +56,6 @@ class Macro(NamedTuple):
     definition: str
 
 
-class Functions(NamedTuple):
-    """What the engine says of its functions, all names in small letters."""
-
-    aggregates: frozenset[str]
-    unstable: frozenset[str]
-    """Scalar and aggregate functions that are not `CONSISTENT`."""
-
-
 class Binder:
     """Binds texts and runs none of the author's. Not for use by two threads at once."""
 
@@ -159,16 +151,6 @@ class Binder:
             "SELECT function_name, function_type, parameters, macro_definition FROM duckdb_functions() WHERE NOT internal"
         ).fetchall()
         return tuple(Macro(name.lower(), kind, tuple(parameters), definition) for name, kind, parameters, definition in rows)
-
-    def functions(self) -> Functions:
-        """What the engine says of its own functions."""
-        rows = self._connection.execute(
-            "SELECT lower(function_name), function_type, stability FROM duckdb_functions() WHERE internal"
-        ).fetchall()
-        return Functions(
-            aggregates=frozenset(name for name, kind, _ in rows if kind == "aggregate"),
-            unstable=frozenset(name for name, _, stability in rows if stability not in {None, "CONSISTENT"}),
-        )
 
     def _statement(self, shadow: Shadow) -> str:
         place = (shadow.catalog.lower(), shadow.schema.lower())

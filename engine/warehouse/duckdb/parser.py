@@ -75,6 +75,25 @@ def tokens(text: str) -> list[Token]:
     return found
 
 
+class Functions(NamedTuple):
+    """What the engine says of its own functions, all names in small letters."""
+
+    aggregates: frozenset[str]
+    unstable: frozenset[str]
+    """Those that are not `CONSISTENT`."""
+
+
+@functools.cache
+def functions() -> Functions:
+    """Asked once in a process: it takes as long as binding fifty models."""
+    with _connection().cursor() as cursor:
+        rows = cursor.execute("SELECT lower(function_name), function_type, stability FROM duckdb_functions() WHERE internal").fetchall()
+    return Functions(
+        aggregates=frozenset(name for name, kind, _ in rows if kind == "aggregate"),
+        unstable=frozenset(name for name, _, stability in rows if stability not in {None, "CONSISTENT"}),
+    )
+
+
 def parse(text: str) -> Statements | NotParsed | NotSelect:
     """The syntax trees of a text, with byte offsets under `query_location`."""
     answer = _serialized(text)
