@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from interlock.engine.compiler.compiled import CompiledModel
+from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel
 from interlock.engine.planner import checks as check_sql
 from interlock.engine.planner.choose import VALIDITY, Choice, Desk, relation_kind
 from interlock.engine.planner.cursors import open_ended, until_of
@@ -118,7 +118,7 @@ def _plain(frame: Frame, model: CompiledModel, choice: Choice, head: Head, targe
     )
 
 
-def rows_checks(model: CompiledModel) -> tuple:  # type: ignore[type-arg]
+def rows_checks(model: CompiledModel) -> tuple[CompiledCheck, ...]:
     """Checks that are asked before the rows are visible."""
     return tuple(check for check in model.checks if check.check.after == "rows")
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Literal
 
 from interlock.engine.clock import moment as moment_of
+from interlock.engine.compiler.digests import SEMANTICS_VERSION
 from interlock.engine.diagnostics import Diagnostic, Refused, refused
 from interlock.engine.ledger.reader import LedgerWhole
 from interlock.engine.ledger.writer import Ledger
@@ -27,9 +28,10 @@ from interlock.engine.runner.planning import Planned, Request, load, make_plan, 
 from interlock.engine.runner.settle import Settled, settle_all
 from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.files import file_state, remove_empty
+from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.duckdb.session import DuckDBSession, refusal
 from interlock.engine.warehouse.lock import Lock
-from interlock.engine.warehouse.protocol import Catalog, WarehouseError
+from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import AuthorityFinding, Difference
 
 
@@ -259,35 +261,19 @@ def _difference(difference: Difference) -> Diagnostic:
 def _differences(place: Site, body: PlanBody, sight: Sight) -> tuple[Difference, ...]:
     ground = place.ground
     try:
-        now = now_of(ground, body, sight, place.session)
+        reader = place.session.reader() if place.session is not None else ground.scratch(body.macros)
+        with closing(reader):
+            now = now_of(ground, body, sight, reader)
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
     return differences(body, project=ground.project, target=ground.target, now=now, own={})
 
 
-def now_of(ground: Ground, body: PlanBody, sight: Sight, session: DuckDBSession | None) -> Now:
+def now_of(ground: Ground, body: PlanBody, sight: Sight, reader: Reader) -> Now:
     """The world as a plan is held against it."""
-    from interlock.engine.compiler.digests import SEMANTICS_VERSION  # noqa: PLC0415 - one number
-    from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE  # noqa: PLC0415 - one name, twice
-
-    catalog = Catalog(relations={}, schemas=frozenset())
-    sources = {}
+    catalog = reader.catalog()
     wanted = {pin.source for pin in body.sources}
-    if session is not None:
-        reader = session.reader()
-        try:
-            catalog = reader.catalog()
-            if wanted:
-                sources = dict(discover(ground.project, ground.target, reader, catalog, only=wanted).sources)
-        finally:
-            reader.close()
-    if session is None:
-        sources = {pin.source: pin.columns for pin in body.sources}
-    else:
-        # A source without columns of its own to look at (a pattern of files) is as declared.
-        for pin in body.sources:
-            if pin.source not in sources and pin.files:
-                sources.setdefault(pin.source, ())
+    sources = dict(discover(ground.project, ground.target, reader, catalog, only=wanted).sources) if wanted else {}
     return Now(
         ledger=sight.fold.ledger or None,
         warehouse=sight.identity.warehouse if sight.identity is not None else None,

@@ -36,6 +36,7 @@ from interlock.machines.evidence import (
     RolledBack,
     TargetSeen,
     Upstream,
+    Verdict,
     VerifyEvidence,
 )
 from interlock.machines.model_run import ModelRun
@@ -100,6 +101,8 @@ class Attempt:
     row: HeadRow | None = None
     body: ReceiptBody | None = None
     tries: int = 0
+    verdicts: tuple[Verdict, ...] = ()
+    """Of the newest transition."""
 
     @property
     def found(self) -> Found | None:
@@ -407,9 +410,10 @@ def go(attempt: Attempt, steps: Mapping[str, tuple[Effect, str]] = STEPS, moved:
             case InDoubt():
                 return
             case Refuse(evidence=evidence):
-                machine.step("refuse", evidence)
+                step = machine.step("refuse", evidence)
             case _:
-                machine.step(event, answer)
+                step = machine.step(event, answer)
+        attempt.verdicts = step.transition.verdicts
         attempt.path.append(machine.state_name)
         if machine.state_name == "bootstrapping":
             # Its record is on disk before the first write; waiting here lets attempts share one fsync.

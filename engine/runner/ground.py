@@ -19,7 +19,7 @@ from interlock.engine.ledger.places import ledger_directory, lock_path
 from interlock.engine.project.project import Project, Source
 from interlock.engine.warehouse.duckdb.files import file_state
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
-from interlock.engine.warehouse.duckdb.session import DuckDBSession, open_reader, open_session, refusal
+from interlock.engine.warehouse.duckdb.session import DuckDBSession, open_reader, open_scratch, open_session, refusal
 from interlock.engine.warehouse.lock import Holder, Lock, acquire
 from interlock.engine.warehouse.protocol import Catalog, Reader, WarehouseError
 from interlock.engine.warehouse.target import TargetConfig
@@ -66,6 +66,17 @@ class Ground:
             return None
         try:
             return open_reader(self.target, root=self.project.root, macros=macros, attach=self.attached(), wait_seconds=self.wait_seconds)
+        except WarehouseError as error:
+            raise refusal(error, subject=self.target.name) from error
+
+    def scratch(self, macros: tuple[str, ...] = ()) -> DuckDBReader:
+        """An empty database in the target's place, for a first plan.
+
+        Raises:
+            Refused: another database cannot be attached.
+        """
+        try:
+            return open_scratch(self.target, root=self.project.root, macros=macros, attach=self.attached())
         except WarehouseError as error:
             raise refusal(error, subject=self.target.name) from error
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 
@@ -22,7 +23,7 @@ from interlock.engine.project.load import relation_conflicts
 from interlock.engine.runner.authority import Sight
 from interlock.engine.runner.ground import Ground, scoped, stop_on_errors
 from interlock.engine.warehouse.duckdb.session import refusal
-from interlock.engine.warehouse.protocol import Catalog, Reader, WarehouseError
+from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import CompileEvidence, Digests, Finding, SealEvidence, Transition
 from interlock.machines.plan import Plan
 from interlock.machines.records import Record, canonical, digest, digest_of
@@ -114,15 +115,22 @@ def findings_for(ground: Ground, compiled: Compiled, models: frozenset[str], *, 
 
 
 def make_plan(ground: Ground, request: Request, sight: Sight, reader: Reader | None, moment: datetime) -> Planned:
-    """Compile, select, look, decide, seal. Writes nothing.
+    """Compile, select, look, decide, seal. Writes nothing. Without a database, an empty one in memory is looked at.
 
     Raises:
         Refused: it does not compile, a selector matches nothing, an option names no model of the plan, or an observation
             could not be read.
     """
+    if reader is None:
+        with closing(ground.scratch(ground.macros())) as scratch:
+            return _plan_with(ground, request, sight, scratch, moment)
+    return _plan_with(ground, request, sight, reader, moment)
+
+
+def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, moment: datetime) -> Planned:
     as_of = stamp(moment)
     try:
-        catalog = reader.catalog() if reader is not None else Catalog(relations={}, schemas=frozenset())
+        catalog = reader.catalog()
         compiled = ground.compile(as_of, reader, catalog)
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error

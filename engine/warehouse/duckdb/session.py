@@ -96,6 +96,17 @@ def open_reader(
         raise
 
 
+def open_scratch(
+    target: TargetConfig, *, root: Path, macros: Sequence[str] = (), attach: Mapping[str, Path] | None = None
+) -> DuckDBReader:
+    """An empty database in memory in the target's place, where the target positively has none yet.
+
+    It answers what a first run needs to know: columns of file sources, other databases, values of literals.
+    """
+    cursors = _Opening(target, root=root, macros=macros, attach=attach or {}, settings=None, threads=1).scratch()
+    return DuckDBReader(cursors, on_close=cursors.close)
+
+
 def refusal(error: WarehouseError, *, subject: str = "") -> Refused:
     """The refusal that a person sees for an error of the warehouse."""
     return Refused(Diagnostic(code=error.code, summary=error.message, remedy=error.remedy, subject=subject))
@@ -236,6 +247,17 @@ class _Opening:
                     raise
             time.sleep(PAUSE_SECONDS)
 
+    def scratch(self) -> Cursors:
+        """Nothing of the target is touched: an empty database stands under its alias."""
+        connection = duckdb.connect(":memory:", config={**_CONFIG, "threads": self._threads})
+        try:
+            self._location = Path(":memory:")
+            self._attach_all(connection, write=True)
+            return self._prepared(connection)
+        except BaseException:
+            connection.close()
+            raise
+
     def _open(self, *, write: bool, create: bool) -> Cursors:
         demand_openable(self._location, write=write, create=create)
         before = file_id(self._location)
@@ -262,7 +284,8 @@ class _Opening:
         except DRIVER_ERRORS as error:
             raise not_prepared(error) from error  # type: ignore[arg-type]
         # TYPE keeps DuckDB from looking for an extension that would read a file of another kind.
-        options = "TYPE duckdb" if write else "TYPE duckdb, READ_ONLY"
+        in_memory = str(self._location) == ":memory:"
+        options = "TYPE duckdb" if write or in_memory else "TYPE duckdb, READ_ONLY"
         try:
             connection.execute(f"ATTACH {string(str(self._location))} AS {identifier(ALIAS)} ({options})")
         except DRIVER_ERRORS as error:

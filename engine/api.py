@@ -1,0 +1,518 @@
+"""The use cases as typed functions. The command line is a thin layer over them; programs may call them as they are.
+
+Every function answers with a result (its `exit_code` by the one table) or raises `Refused` with all findings.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from interlock.engine import outcome as outcomes
+from interlock.engine.clock import Clock, stamp, system_clock
+from interlock.engine.clock import moment as moment_of
+from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, refused
+from interlock.engine.results import (
+    ActResult,
+    CheckResult,
+    CompareResult,
+    CompiledView,
+    CompileResult,
+    DiffResult,
+    ExplainResult,
+    InitResult,
+    Listed,
+    ListResult,
+    PlanResult,
+    Progress,
+    RunResult,
+    ShowResult,
+    Silent,
+    StatusResult,
+)
+
+Confirm = Callable[[tuple[str, ...]], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """A project that was read, and how a command was called."""
+
+    project: object
+    target_name: str | None
+    clock: Clock
+    actor: str
+    wait_seconds: float | None
+    redact: Callable[[str], str]
+
+
+def open_context(
+    start: Path | None = None,
+    *,
+    target: str | None = None,
+    variables: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] | None = None,
+    clock: Clock = system_clock,
+    wait_seconds: float | None = None,
+    actor: str | None = None,
+) -> Context:
+    """Read a project's files. Findings in them are reported by the command that they concern.
+
+    Args:
+        start: a directory in the project; the working directory if not given.
+        target: name of the target; the project's default if not given.
+        variables: values of variables, as text.
+        environment: where `${NAME}` in interlock.toml is looked up.
+        clock: tells the time.
+        wait_seconds: how long a busy warehouse is waited for.
+        actor: who does this, for the ledger.
+
+    Raises:
+        Refused: there is no project, or interlock.toml cannot be read.
+    """
+    from interlock.engine.project.environment import redactor  # noqa: PLC0415 - with the command that needs it
+    from interlock.engine.project.load import find_project, load  # noqa: PLC0415
+    from interlock.engine.runner.ground import actor_of  # noqa: PLC0415
+
+    given = os.environ if environment is None else environment
+    root = find_project(start or Path.cwd())
+    project = load(root, environment=given, variables=variables or {})
+    return Context(
+        project=project,
+        target_name=target,
+        clock=clock,
+        actor=actor or actor_of(given),
+        wait_seconds=wait_seconds,
+        redact=redactor(project, given),
+    )
+
+
+def init(directory: Path, *, sample: str | None = None) -> InitResult:
+    """Make a working project, or a copy of a sample.
+
+    Raises:
+        Refused: S120, the directory holds something that is in the way.
+    """
+    from interlock.engine.project.scaffold import init as scaffold  # noqa: PLC0415
+
+    files = scaffold(directory, sample=sample, project_id=secrets.token_hex(8))
+    where = f"cd {directory}" if str(directory) != "." else "interlock ls"
+    return InitResult(
+        command="init",
+        outcome="done",
+        exit_code=0,
+        directory=str(directory),
+        files=files,
+        next_commands=(where, "interlock plan", "interlock run"),
+    )
+
+
+# --- compile, ls, show: no warehouse is needed -------------------------------------------------------------------------
+
+
+def compile_(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = ()) -> CompileResult:
+    """Compile the selected models and report every finding about them.
+
+    Raises:
+        Refused: with all findings, if one is an error.
+    """
+    from interlock.engine.cases.reading import compiled_for_reading  # noqa: PLC0415
+    from interlock.engine.runner.ground import stop_on_errors  # noqa: PLC0415
+    from interlock.engine.runner.planning import findings_for  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=False)
+    compiled, selected, _ = compiled_for_reading(ground, select, exclude)
+    findings = findings_for(ground, compiled, selected, whole=not select and not exclude)
+    stop_on_errors(findings)
+    views = tuple(
+        CompiledView(
+            model=name,
+            kind=model.kind,
+            relation=f"{model.schema}.{model.relation}",
+            path=model.path,
+            columns=model.columns,
+            reads=model.references,
+            sources=model.sources,
+            layer=model.layer,
+            sql=model.sql,
+        )
+        for name, model in compiled.models.items()
+        if name in selected
+    )
+    return CompileResult(command="compile", outcome="done", exit_code=0, findings=findings, models=views, **_where(ground))
+
+
+def ls(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = ()) -> ListResult:
+    """Selected nodes. Needs no warehouse: state is compared with the ledger's word.
+
+    Raises:
+        Refused: a selector matches nothing, or the project is empty.
+    """
+    from interlock.engine.cases.reading import compiled_for_reading  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=False)
+    compiled, selected, said = compiled_for_reading(ground, select, exclude)
+    nodes = tuple(
+        Listed(
+            name=name,
+            kind=model.kind,
+            path=model.path,
+            relation="" if model.kind == "ephemeral" else f"{model.schema}.{model.relation}",
+            tags=model.tags,
+            parents=model.references,
+            description=model.description,
+        )
+        for name, model in sorted(compiled.models.items(), key=lambda pair: (pair[1].layer, pair[0]))
+        if name in selected
+    )
+    return ListResult(command="ls", outcome="done", exit_code=0, nodes=nodes, said=said, **_where(ground))
+
+
+def show(ctx: Context, model: str, *, limit: int | None = None) -> ShowResult:
+    """The exact SQL of a model; with `limit`, its first rows as the warehouse gives them now.
+
+    Raises:
+        Refused: there is no such model, it does not compile, or the rows cannot be read.
+    """
+    from interlock.engine.cases.reading import show_model  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=False)
+    sql, columns, rows = show_model(ground, model, limit)
+    return ShowResult(command="show", outcome="done", exit_code=0, model=model, sql=sql, columns=columns, rows=rows, **_where(ground))
+
+
+def status(ctx: Context) -> StatusResult:
+    """What the ledger says of the target: open runs, the last run, every model. Needs no warehouse, and never waits."""
+    from interlock.engine.cases.standing import status_of  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=False)
+    found = status_of(ground)
+    return StatusResult(command="status", **found, **_where(ground))
+
+
+# --- plan, apply, run ---------------------------------------------------------------------------------------------------
+
+
+def plan(
+    ctx: Context,
+    *,
+    select: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    full_refresh: Sequence[str] = (),
+    allow_shrink: Sequence[str] = (),
+    on_change: Mapping[str, str] | None = None,
+    force: Sequence[str] = (),
+    drop_orphans: bool = False,
+    as_of: str | None = None,
+    low: str | None = None,
+    high: str | None = None,
+    verify_content: bool = False,
+    save: bool = True,
+) -> PlanResult:
+    """Say exactly what would be done, and seal it. Reads through a read-only connection; settles nothing.
+
+    Raises:
+        Refused: it does not compile, ledger and warehouse cannot be trusted, or an observation could not be read.
+    """
+    from interlock.engine.runner.authority import demand, look  # noqa: PLC0415
+    from interlock.engine.runner.planning import make_plan  # noqa: PLC0415
+    from interlock.engine.runner.planning import save as save_plan  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    request = _request(select, exclude, full_refresh, allow_shrink, on_change, force, drop_orphans, as_of, low, high, verify_content)
+    reader = ground.reader(ground.macros())
+    try:
+        sight = look(ground.directory, ground.project.id, reader)
+        demand(sight, ground.target.name)
+        moment = moment_of(as_of) if as_of else ctx.clock()
+        planned = make_plan(ground, request, sight, reader, moment)
+    finally:
+        if reader is not None:
+            reader.close()
+    open_runs = tuple(sight.fold.open)
+    said = (*planned.said, *(f"run {run} is open; `interlock run` settles it first" for run in open_runs))
+    if planned.body is None:
+        return PlanResult(
+            command="plan", outcome="nothing", exit_code=0, findings=planned.findings, plan=None, saved="no", body=None,
+            authority=sight.finding, open_runs=open_runs, said=said, **_where(ground),
+        )  # fmt: skip
+    if save:
+        save_plan(ground.directory, planned)
+    has_refused = any(item.action == "refuse" for item in planned.body.items)
+    idle = all(item.action == "no_op" for item in planned.body.items)
+    outcome = "refused" if has_refused else "nothing" if idle else "planned"
+    return PlanResult(
+        command="plan",
+        outcome=outcome,
+        exit_code=outcomes.exit_of(outcome),
+        findings=planned.findings,
+        plan=planned.id,
+        saved="yes" if save else "no",
+        body=planned.body,
+        authority=sight.finding,
+        open_runs=open_runs,
+        said=said,
+        **_where(ground),
+    )
+
+
+def apply(
+    ctx: Context, plan_id: str, *, threads: int | None = None, fail_fast: bool = False, progress: Progress | None = None
+) -> RunResult:
+    """Carry out a saved plan, exactly.
+
+    Raises:
+        Refused: no such plan, it was altered, or ledger and warehouse cannot be trusted.
+    """
+    from interlock.engine.cases.running import run_command  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    review = "reviewed" if ground.target.protected else "open"
+    return run_command(ground, "apply", plan_id, threads=threads, fail_fast=fail_fast, review=review, progress=progress or Silent())
+
+
+def run(
+    ctx: Context,
+    *,
+    select: Sequence[str] = (),
+    exclude: Sequence[str] = (),
+    full_refresh: Sequence[str] = (),
+    allow_shrink: Sequence[str] = (),
+    on_change: Mapping[str, str] | None = None,
+    force: Sequence[str] = (),
+    drop_orphans: bool = False,
+    as_of: str | None = None,
+    low: str | None = None,
+    high: str | None = None,
+    verify_content: bool = False,
+    threads: int | None = None,
+    fail_fast: bool = False,
+    unreviewed: bool = False,
+    progress: Progress | None = None,
+) -> RunResult:
+    """Plan and apply in one step, through the same guards; what a killed run left open is closed first.
+
+    Raises:
+        Refused: as `plan` and `apply`; P421 on a protected target without `unreviewed`.
+    """
+    from interlock.engine.cases.running import run_command  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    if ground.target.protected and not unreviewed:
+        raise refused(
+            "P421",
+            f"target `{ground.target.name}` is protected: what is written there must have been seen",
+            remedy="make a plan with `interlock plan`, look at it, and apply it; or say --unreviewed, which is recorded",
+            subject=ground.target.name,
+        )
+    request = _request(select, exclude, full_refresh, allow_shrink, on_change, force, drop_orphans, as_of, low, high, verify_content)
+    review = "unreviewed" if ground.target.protected else "open"
+    return run_command(ground, "run", request, threads=threads, fail_fast=fail_fast, review=review, progress=progress or Silent())
+
+
+def diff(ctx: Context, plan_id: str) -> DiffResult:
+    """A saved plan against the working tree and the warehouse as they are now.
+
+    Raises:
+        Refused: no such plan, or the warehouse cannot be read.
+    """
+    from interlock.engine.cases.running import diff_of  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    plan, found = diff_of(ground, plan_id)
+    outcome = "refused" if found else "done"
+    return DiffResult(command="diff", outcome=outcome, exit_code=outcomes.exit_of(outcome), plan=plan, differences=found, **_where(ground))
+
+
+# --- questions about rows -----------------------------------------------------------------------------------------------
+
+
+def check(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = ()) -> CheckResult:
+    """Evaluate the checks of the selected models on the rows that are there, without building anything.
+
+    Raises:
+        Refused: the warehouse cannot be read, or nothing that was selected has a check.
+    """
+    from interlock.engine.cases.checking import check_models  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=False)
+    models, findings = check_models(ground, select, exclude)
+    verdicts = [verdict for model in models for verdict in model.verdicts]
+    failed = sum(verdict.outcome == "failed" and verdict.severity == "error" for verdict in verdicts)
+    warned = sum(verdict.outcome == "failed" and verdict.severity == "warn" for verdict in verdicts)
+    unknown = sum(verdict.outcome == "not_evaluated" for verdict in verdicts)
+    outcome = "refused" if failed or unknown else "done"
+    return CheckResult(
+        command="check",
+        outcome=outcome,
+        exit_code=outcomes.exit_of(outcome),
+        findings=findings,
+        models=models,
+        evaluated=len(verdicts) - unknown,
+        failed=failed,
+        warned=warned,
+        not_evaluated=unknown,
+        **_where(ground),
+    )
+
+
+def compare(ctx: Context, model: str) -> CompareResult:
+    """Build an incremental model fully aside and compare it with its table, row for row.
+
+    Raises:
+        Refused: there is no such model, or it is not incremental, or nothing is built yet.
+    """
+    from interlock.engine.cases.checking import compare_model  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=False)
+    found = compare_model(ground, model)
+    outcome = "done" if found["only_there"] == found["only_rebuilt"] == 0 else "refused"
+    return CompareResult(command="audit compare", outcome=outcome, exit_code=outcomes.exit_of(outcome), model=model, **found, **_where(ground))
+
+
+# --- acts of a person ---------------------------------------------------------------------------------------------------
+
+
+def adopt(ctx: Context, model: str, *, confirm: Confirm, reason: str) -> ActResult:
+    """Take what stands at a model's name as it is: a one-item plan.
+
+    Raises:
+        Refused: it cannot be adopted, with the reason.
+    """
+    from interlock.engine.cases.acting import adopt_model  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    return adopt_model(ground, model, confirm=confirm, reason=reason, where=_where(ground))
+
+
+def reset(ctx: Context, *, confirm: Confirm, reason: str) -> ActResult:
+    """Start over: drop what we made in the target, and set its ledger aside. Never on a protected target.
+
+    Raises:
+        Refused: K743 on a protected target; S111 without `--target`.
+    """
+    from interlock.engine.cases.acting import reset_target  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    if ctx.target_name is None:
+        raise refused("S111", "reset needs its target to be named", remedy=f"say `--target {ground.target.name}`, if that is the one")
+    return reset_target(ground, confirm=confirm, reason=reason, where=_where(ground))
+
+
+def accept_warehouse(ctx: Context, *, confirm: Confirm, reason: str) -> ActResult:
+    """Take the warehouse's word where ledger and warehouse disagree.
+
+    Raises:
+        Refused: it cannot be read, so there is no word to take.
+    """
+    from interlock.engine.cases.acting import accept  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    return accept(ground, confirm=confirm, reason=reason, where=_where(ground))
+
+
+def explain(code: str) -> ExplainResult:
+    """The page of a code.
+
+    Raises:
+        Refused: there is no such code.
+    """
+    from importlib.resources import files  # noqa: PLC0415
+
+    from interlock.machines.refusals import CATALOGUE  # noqa: PLC0415
+
+    known = code.upper()
+    if known not in CATALOGUE:
+        raise refused("S114", f"there is no code `{code}`", remedy=did_you_mean(known, CATALOGUE, "codes are written like P412"))
+    page = files("interlock.specs").joinpath("refusals", f"{known}.md").read_text(encoding="utf-8")
+    return ExplainResult(command="explain", outcome="done", exit_code=0, code=known, title=CATALOGUE[known], page=page)
+
+
+# --- shared -------------------------------------------------------------------------------------------------------------
+
+
+def _ground(ctx: Context, *, writes: bool):  # type: ignore[no-untyped-def]
+    from interlock.engine.project.targets import choose_target  # noqa: PLC0415
+    from interlock.engine.runner.ground import Ground  # noqa: PLC0415
+
+    target = choose_target(ctx.project, ctx.target_name, writes=writes)  # type: ignore[arg-type]
+    return Ground(
+        project=ctx.project,  # type: ignore[arg-type]
+        target=target,
+        clock=ctx.clock,
+        actor=ctx.actor,
+        wait_seconds=ctx.wait_seconds,
+        redact=ctx.redact,
+    )
+
+
+def _where(ground):  # type: ignore[no-untyped-def]
+    return {"project": ground.project.name, "target": ground.target.name, "location": ground.target.path}
+
+
+def _request(  # noqa: PLR0913 - one a flag
+    select: Sequence[str],
+    exclude: Sequence[str],
+    full_refresh: Sequence[str],
+    allow_shrink: Sequence[str],
+    on_change: Mapping[str, str] | None,
+    force: Sequence[str],
+    drop_orphans: bool,  # noqa: FBT001
+    as_of: str | None,
+    low: str | None,
+    high: str | None,
+    verify_content: bool,  # noqa: FBT001
+):  # type: ignore[no-untyped-def]
+    from interlock.engine.planner.plan import Options  # noqa: PLC0415
+    from interlock.engine.runner.planning import Request  # noqa: PLC0415
+
+    if as_of is not None:
+        try:
+            moment_of(as_of)
+        except ValueError as error:
+            raise refused("S104", f"--as-of `{as_of}` is no time", because=str(error), remedy="write it like 2024-01-31T12:00:00Z") from error
+    return Request(
+        select=tuple(select),
+        exclude=tuple(exclude),
+        options=Options(
+            full_refresh=tuple(sorted(set(full_refresh))),
+            allow_shrink=tuple(sorted(set(allow_shrink))),
+            on_change=dict(on_change or {}),
+            force=tuple(sorted(set(force))),
+            drop_orphans="yes" if drop_orphans else "no",
+            range_low=low,
+            range_high=high,
+            verify_content="yes" if verify_content else "no",
+        ),
+        as_of=as_of,
+    )
+
+
+__all__ = [
+    "Context",
+    "Diagnostic",
+    "Refused",
+    "accept_warehouse",
+    "adopt",
+    "apply",
+    "check",
+    "compare",
+    "compile_",
+    "diff",
+    "explain",
+    "init",
+    "ls",
+    "open_context",
+    "plan",
+    "reset",
+    "run",
+    "show",
+    "stamp",
+    "status",
+    "time",
+]

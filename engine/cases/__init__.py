@@ -1,0 +1,1 @@
+"""The use cases behind `api`: each puts rooms together for one command."""

@@ -1,0 +1,299 @@
+"""Acts of a person: each shown before it is done, asked, and recorded with who and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from interlock.engine import outcome as outcomes
+from interlock.engine.cases.running import elsewhere, result_of
+from interlock.engine.clock import stamp
+from interlock.engine.diagnostics import Diagnostic, Refused, refused
+from interlock.engine.ledger.durable import set_aside
+from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole
+from interlock.engine.ledger.writer import LedgerError, own
+from interlock.engine.planner.facts import head_of
+from interlock.engine.planner.observe import Unreadable, read_bodies
+from interlock.engine.planner.plan import Options
+from interlock.engine.results import ActResult
+from interlock.engine.runner import genesis
+from interlock.engine.runner.apply import Site, run, site
+from interlock.engine.runner.authority import Sight
+from interlock.engine.runner.ground import Ground
+from interlock.engine.runner.planning import Planned, Request
+from interlock.engine.version import VERSION
+from interlock.engine.warehouse.duckdb import control
+from interlock.engine.warehouse.duckdb.session import refusal
+from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen, WarehouseError
+from interlock.machines.evidence import AcceptEvidence, HeadTaken, ReceiptBody, ResetEvidence
+from interlock.machines.permits import act_permit
+
+Confirm = Callable[[tuple[str, ...]], bool]
+ACCEPTABLE = frozenset({"K701", "K702", "K703", "K704", "K707", "K709"})
+
+
+def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, where: Mapping[str, str]) -> ActResult:
+    """A one-item plan of the action `adopt`, through the one way to write."""
+    shown: list[str] = []
+
+    def ask(planned: Planned) -> bool:
+        assert planned.body is not None
+        item = next(item for item in planned.body.items if item.model == model)
+        if item.refusal is not None:
+            raise refused(item.refusal.code, f"`{model}` cannot be adopted", because=item.refusal.because, remedy=item.refusal.remedy, subject=model)
+        shown.extend(
+            (
+                f"takes {item.schema}.{item.relation} as it is: its rows are counted, its columns and checks are looked at, and it gets a receipt",
+                "from then on it is ours: the next runs replace or extend it",
+            )
+        )
+        return confirm(tuple(shown))
+
+    _ = reason
+    applied = run(
+        ground,
+        Request(select=(model,), options=Options(adopt=model)),
+        elsewhere=elsewhere(ground),
+        threads=1,
+        fail_fast=False,
+        review="unreviewed" if ground.target.protected else "open",
+        progress=lambda _attempt, _state: None,
+        planned_is=lambda _body: None,
+        said=lambda _line: None,
+        confirm=ask,
+    )
+    if applied.carried is None:
+        return ActResult(command="adopt", outcome="nothing", exit_code=0, act="adopt", shown=tuple(shown), done="no", **where)
+    result = result_of(ground, "adopt", applied, 0)
+    refusals = tuple(
+        Diagnostic(code=each.code, summary=f"`{each.model}` was refused", because=each.because, remedy=each.remedy, subject=each.model)
+        for each in result.models
+        if each.state == "refused"
+    )
+    done = not refusals and result.outcome == "succeeded"
+    return ActResult(
+        command="adopt",
+        outcome="done" if done else "refused",
+        exit_code=result.exit_code,
+        findings=(*result.findings, *refusals),
+        act="adopt",
+        shown=tuple(shown),
+        done="yes" if done else "no",
+        run=result.run,
+        **where,
+    )
+
+
+# --- accept-warehouse ---------------------------------------------------------------------------------------------------
+
+
+def accept(ground: Ground, *, confirm: Confirm, reason: str, where: Mapping[str, str]) -> ActResult:
+    """Take the warehouse's word: its heads become the ledger's, and its identity names this ledger."""
+    with site(ground, "ledger accept-warehouse") as place:
+        sight = place.sight()
+        if sight.finding.decision != "refuse":
+            shown = ("ledger and warehouse agree: there is nothing to accept",)
+            return ActResult(command="ledger accept-warehouse", outcome="nothing", exit_code=0, act="accept_warehouse", shown=shown, done="no", **where)
+        _demand_acceptable(place, sight)
+        bodies = _bodies(place, sight)
+        shown = _what_is_taken(sight, bodies)
+        if not confirm(shown):
+            return ActResult(command="ledger accept-warehouse", outcome="nothing", exit_code=0, act="accept_warehouse", shown=shown, done="no", **where)
+        _accept(place, sight, bodies, reason)
+        return ActResult(command="ledger accept-warehouse", outcome="done", exit_code=outcomes.exit_of("done"), act="accept_warehouse", shown=shown, done="yes", **where)
+
+
+def accept_by_itself(place: Site, sight: Sight) -> Sight:
+    """A target with `accept_warehouse = true`: for machines that get a database without its ledger. Recorded like a person's."""
+    if sight.finding.code not in ACCEPTABLE or place.session is None:
+        return sight
+    _accept(place, sight, _bodies(place, sight), "the target says accept_warehouse = true")
+    return place.sight()
+
+
+def _demand_acceptable(place: Site, sight: Sight) -> None:
+    finding = sight.finding
+    if finding.code not in ACCEPTABLE or place.session is None:
+        raise Refused(
+            Diagnostic(
+                code=finding.code,
+                summary="there is no word of the warehouse to take",
+                because=f"{finding.because} (row {finding.row})",
+                remedy=finding.remedy.replace("TARGET", place.ground.target.name),
+            )
+        )
+
+
+def _bodies(place: Site, sight: Sight) -> dict[str, ReceiptBody]:
+    assert place.session is not None
+    reader = place.session.reader()
+    try:
+        return read_bodies(reader, place.ground.project.id, sight.heads)
+    except WarehouseError as error:
+        raise refusal(error, subject=place.ground.target.name) from error
+    except Unreadable as error:
+        raise refused("K706", "a receipt cannot be read, so its word cannot be taken", because=str(error), remedy="restore the database from a backup") from error
+    finally:
+        reader.close()
+
+
+def _what_is_taken(sight: Sight, bodies: Mapping[str, ReceiptBody]) -> tuple[str, ...]:
+    lines = [f"found: {sight.finding.because} (row {sight.finding.row})"]
+    for head in sight.heads:
+        if head.receipt is None:
+            continue
+        body = bodies.get(head.model)
+        now = f"{body.rows_after} rows" if body is not None and body.rows_after is not None else "no rows of its own"
+        if body is not None and body.watermark is not None:
+            now += f", up to {body.watermark.high}"
+        before = sight.fold.head(head.model)
+        was = ""
+        if before.receipt is not None and before.receipt != head.receipt and before.watermark is not None:
+            was = f" (the ledger had {before.watermark.high})"
+        lines.append(f"takes `{head.model}` as its receipt {head.receipt[:12]} left it: {now}{was}")
+    gone = sorted(name for name, known in sight.fold.models.items() if known.head.token is not None and all(head.model != name or head.receipt is None for head in sight.heads))
+    lines += [f"`{name}` counts as never built: the warehouse has no receipt of it" for name in gone]
+    lines += [f"closes run {run}, which was open" for run in sight.fold.open]
+    if not isinstance(sight.ledger, LedgerWhole):
+        lines.append("begins a new ledger" + ("; the one that is there is set aside, not deleted" if not isinstance(sight.ledger, LedgerAbsent) else ""))
+    return tuple(lines)
+
+
+def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], reason: str) -> None:
+    ground, session = place.ground, place.session
+    assert session is not None
+    warehouse = sight.identity.warehouse if sight.identity is not None else sight.fold.warehouse or genesis.new_id()
+    if sight.finding.code == "K704":
+        # A clone goes its own way: it must not be taken for the database that it was copied from.
+        warehouse = genesis.new_id()
+    if isinstance(sight.ledger, LedgerWhole):
+        ledger = place.open_ledger(sight)
+        ledger_id = sight.fold.ledger
+    else:
+        if isinstance(sight.ledger, LedgerBroken | LedgerUnreadable):
+            _set_aside(ground, "broken")
+        ledger = place.ledger = genesis.begin(
+            ground.directory,
+            project=ground.project.id,
+            target=ground.target.name,
+            warehouse=warehouse,
+            clock=ground.clock,
+            actor=ground.actor,
+            version=VERSION,
+        )
+        ledger_id = _ledger_id(place)
+    evidence = AcceptEvidence(
+        project=ground.project.id,
+        ledger=ledger_id,
+        warehouse=warehouse,
+        found=sight.finding,
+        heads=tuple(_taken(head, bodies.get(head.model)) for head in sight.heads if head.receipt is not None),
+        settled=tuple(sight.fold.open),
+        reason=reason,
+        serial=sight.seal.serial if sight.seal is not None else 0,
+    )
+    transition = own(ground.project.id, evidence)
+    record = ledger.append(transition, run=None)
+    ledger.sync()
+    bound = control.accept(project=ground.project.id, warehouse=warehouse, ledger=ledger_id, since=stamp(ground.clock()))
+    try:
+        session.act(act_permit(transition, record, [statement.digest for statement, _ in bound]), bound)
+    except WarehouseError as error:
+        raise refusal(error, subject=ground.target.name) from error
+
+
+def _taken(head: HeadRow, body: ReceiptBody | None) -> HeadTaken:
+    return HeadTaken(model=head.model, head=head_of(head, body), digests=body.digests if body is not None else None)
+
+
+def _ledger_id(place: Site) -> str:
+    from interlock.engine.ledger.reader import read  # noqa: PLC0415 - only after a genesis
+
+    found = read(place.ground.directory)
+    assert isinstance(found, LedgerWhole)
+    return found.fold.ledger
+
+
+def _set_aside(ground: Ground, why: str) -> Path | None:
+    if not ground.directory.exists():
+        return None
+    try:
+        return set_aside(ground.directory, f"{ground.directory.name}.{why}-{ground.clock():%Y%m%dT%H%M%S}")
+    except OSError as error:
+        raise LedgerError(str(error)) from error
+
+
+# --- reset --------------------------------------------------------------------------------------------------------------
+
+
+def reset_target(ground: Ground, *, confirm: Confirm, reason: str, where: Mapping[str, str]) -> ActResult:
+    """Drop every relation that carries our token, forget our rows in the control tables, and set the ledger aside."""
+    if ground.target.protected:
+        raise refused("K743", f"target `{ground.target.name}` is protected", because="a reset drops what was made there", remedy="do it on a target that is not protected")
+    if not ground.database_exists() and not ground.directory.exists():
+        return ActResult(command="reset", outcome="nothing", exit_code=0, act="reset", shown=("nothing of ours is there",), done="no", **where)
+    with site(ground, "reset") as place:
+        found, kept = _ours(place)
+        shown = [f"drops {seen.kind} {seen.schema}.{seen.name}" for seen in found]
+        shown += [f"leaves {line}" for line in kept]
+        if ground.directory.exists():
+            shown.append("sets the ledger and its plans aside, under another name beside the database")
+        if not confirm(tuple(shown)):
+            return ActResult(command="reset", outcome="nothing", exit_code=0, act="reset", shown=tuple(shown), done="no", **where)
+        if place.session is not None:
+            _drop(place, found, reason)
+        if place.ledger is not None:
+            place.ledger.close()
+            place.ledger = None
+        kept_as = _set_aside(ground, "reset")
+        if kept_as is not None:
+            shown.append(f"the old ledger is kept as {kept_as.name}")
+        return ActResult(command="reset", outcome="done", exit_code=0, act="reset", shown=tuple(shown), done="yes", **where)
+
+
+def _ours(place: Site) -> tuple[list[RelationSeen], list[str]]:
+    """Relations that carry the token of a head of this project, and what of the heads is not ours any more."""
+    if place.session is None:
+        return [], []
+    reader = place.session.reader()
+    try:
+        catalog: Catalog = reader.catalog()
+        heads = reader.heads(place.ground.project.id)
+    except WarehouseError as error:
+        raise refusal(error, subject=place.ground.target.name) from error
+    finally:
+        reader.close()
+    tokens = {head.token: head.model for head in heads if head.token is not None}
+    found = [seen for seen in catalog.relations.values() if seen.token in tokens]
+    there = {seen.token for seen in found}
+    kept = [f"`{model}`: what stands there does not carry our token" for token, model in sorted(tokens.items(), key=lambda pair: pair[1]) if token not in there]
+    return sorted(found, key=lambda seen: (seen.kind == "table", seen.schema, seen.name)), kept
+
+
+def _drop(place: Site, found: list[RelationSeen], reason: str) -> None:
+    ground, session = place.ground, place.session
+    assert session is not None
+    sight = place.sight()
+    if isinstance(sight.ledger, LedgerWhole):
+        ledger = place.open_ledger(sight)
+    else:
+        if isinstance(sight.ledger, LedgerBroken | LedgerUnreadable):
+            _set_aside(ground, "broken")
+        ledger = place.ledger = genesis.begin(
+            ground.directory, project=ground.project.id, target=ground.target.name, warehouse=None, clock=ground.clock, actor=ground.actor, version=VERSION
+        )  # fmt: skip
+    evidence = ResetEvidence(
+        project=ground.project.id, target=ground.target.name, relations=tuple(f"{seen.schema}.{seen.name}" for seen in found), reason=reason
+    )
+    transition = own(ground.project.id, evidence)
+    record = ledger.append(transition, run=None)
+    ledger.sync()
+    bound = [(control.drop_relation(seen.kind, seen.schema, seen.name), {}) for seen in found]
+    if sight.identity is not None or sight.heads:
+        bound += [(statement, dict(values)) for statement, values in control.forget(project=ground.project.id)]
+    if not bound:
+        return
+    try:
+        session.act(act_permit(transition, record, [statement.digest for statement, _ in bound]), bound)
+    except WarehouseError as error:
+        raise refusal(error, subject=ground.target.name) from error

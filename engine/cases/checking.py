@@ -1,0 +1,151 @@
+"""Questions about rows that are there: checks without building, and an incremental table beside a full build."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any
+
+from interlock.engine.clock import stamp
+from interlock.engine.compiler.compiled import Compiled, CompiledCheck, CompiledModel
+from interlock.engine.diagnostics import Diagnostic, did_you_mean, refused
+from interlock.engine.planner import checks as check_sql
+from interlock.engine.planner.items import cursor_column
+from interlock.engine.project.project import ModelFile
+from interlock.engine.results import ModelChecks
+from interlock.engine.runner.authority import Sight, look
+from interlock.engine.runner.ground import Ground, stop_on_errors
+from interlock.engine.runner.planning import Request, choose, digests_of_heads, findings_for
+from interlock.engine.warehouse.duckdb.quoting import identifier, relation, string
+from interlock.engine.warehouse.duckdb.reader import DuckDBReader
+from interlock.engine.warehouse.duckdb.session import refusal
+from interlock.engine.warehouse.protocol import WarehouseError
+from interlock.machines.evidence import CheckVerdict
+
+SHOWN_MAX = 5
+
+
+def _opened(ground: Ground) -> DuckDBReader:
+    reader = ground.reader(ground.macros())
+    if reader is None:
+        message = f"`{ground.target.path}` does not exist"
+        raise refused("W601", message, remedy="build something first: `interlock run`", subject=ground.target.name)
+    return reader
+
+
+def check_models(ground: Ground, select: Sequence[str], exclude: Sequence[str]) -> tuple[tuple[ModelChecks, ...], tuple[Diagnostic, ...]]:
+    """Verdicts of every check of the selected models, on the rows that are there now.
+
+    Raises:
+        Refused: nothing that was selected has a check: that is no pass.
+    """
+    as_of = stamp(ground.clock())
+    with closing(_opened(ground)) as reader:
+        sight = look(ground.directory, ground.project.id, reader)
+        compiled, findings, selected = _compiled(ground, reader, sight, as_of, select, exclude)
+        asked = [compiled.models[name] for name in compiled.models if name in selected and compiled.models[name].checks]
+        if not asked:
+            raise refused("G526", "nothing was checked", because="no selected model has a check", remedy="add [[checks]] to a sidecar, or select other models")
+        return tuple(_check_model(reader, sight, model, as_of) for model in asked), findings
+
+
+def _compiled(
+    ground: Ground, reader: DuckDBReader, sight: Sight, as_of: str, select: Sequence[str], exclude: Sequence[str]
+) -> tuple[Compiled, tuple[Diagnostic, ...], frozenset[str]]:
+    try:
+        compiled = ground.compile(as_of, reader)
+    except WarehouseError as error:
+        raise refusal(error, subject=ground.target.name) from error
+    selected, _ = choose(compiled, Request(select=tuple(select), exclude=tuple(exclude)), digests_of_heads(sight.fold))
+    findings = findings_for(ground, compiled, selected, whole=not select and not exclude)
+    stop_on_errors(findings)
+    return compiled, findings, selected
+
+
+def _check_model(reader: DuckDBReader, sight: Sight, model: CompiledModel, as_of: str) -> ModelChecks:
+    rel = relation(model.schema, model.relation)
+    verdicts = []
+    for check in model.checks:
+        probe = check_sql.probe(check, rel, as_of)
+        own = check_sql.statement(check, rel)
+        text = f"SELECT {probe.expression} FROM {rel} AS interlock_t" if probe is not None else own.text if own is not None else ""
+        verdicts.append(_verdict(reader, check, text))
+    head = sight.fold.head(model.name)
+    ranges = "all rows"
+    if head.rows is not None:
+        ranges = f"all {head.rows} rows"
+    if head.watermark is not None:
+        ranges += f", from {head.watermark.low} to {head.watermark.high}"
+    return ModelChecks(model=model.name, verdicts=tuple(verdicts), ranges=ranges)
+
+
+def _verdict(reader: DuckDBReader, check: CompiledCheck, text: str) -> CheckVerdict:
+    name, severity = check.check.name, check.check.severity
+    try:
+        answer: dict[str, Any] = reader.query(text)[0][0]
+    except WarehouseError as error:
+        because = f"it could not be evaluated: {error.message}"
+        return CheckVerdict(check=name, severity=severity, outcome="not_evaluated", failing=None, because=because)
+    failing = answer["failing"]
+    because = check_sql.because_of(failing, answer.get("sample"))
+    return CheckVerdict(
+        check=name, severity=severity, outcome="not_evaluated" if failing is None else "passed" if failing == 0 else "failed", failing=failing, because=because
+    )
+
+
+def compare_model(ground: Ground, name: str) -> dict[str, Any]:
+    """An incremental model's table beside the rows that its query gives now, up to its watermark, as multisets.
+
+    Raises:
+        Refused: no such model, not an incremental one, or nothing is built.
+    """
+    as_of = stamp(ground.clock())
+    with closing(_opened(ground)) as reader:
+        sight = look(ground.directory, ground.project.id, reader)
+        try:
+            compiled = ground.compile(as_of, reader)
+        except WarehouseError as error:
+            raise refusal(error, subject=ground.target.name) from error
+        model = compiled.models.get(name)
+        if model is None:
+            raise refused("S114", f"there is no model `{name}`", remedy=did_you_mean(name, compiled.models, "see `interlock ls`"))
+        stop_on_errors(findings_for(ground, compiled, frozenset({name}), whole=False))
+        column = cursor_column(model)
+        if column is None or not isinstance(model.file, ModelFile):
+            raise refused("P416", f"`{name}` is a {model.kind}", because="only an incremental model can be compared with a full build", remedy="see `interlock ls`")
+        head = sight.fold.head(name)
+        if head.token is None:
+            raise refused("P411", f"`{name}` is not built in this target", remedy=f"run it: `interlock run --select {name}`")
+        try:
+            return _compare(reader, model, column.name, column.type, head.watermark.high if head.watermark is not None else None)
+        except WarehouseError as error:
+            raise refusal(error, subject=name) from error
+
+
+def _compare(reader: DuckDBReader, model: CompiledModel, cursor: str, type_: str, high: str | None) -> dict[str, Any]:
+    left_out = {column.lower() for column in model.as_of_columns}
+    names = [column.name for column in model.columns if column.name.lower() not in left_out]
+    listed = ", ".join(identifier(column) for column in names)
+    upto = f" WHERE {identifier(cursor)} <= CAST({string(high)} AS {type_})" if high is not None else " WHERE FALSE"
+    there = f"SELECT {listed} FROM {relation(model.schema, model.relation)}"
+    rebuilt = f"SELECT {listed} FROM (\n{model.sql}\n) AS full_build{upto}"
+    only_there = f"({there}) EXCEPT ALL ({rebuilt})"
+    only_rebuilt = f"({rebuilt}) EXCEPT ALL ({there})"
+    counts = reader.query(
+        f"SELECT (SELECT count(*) FROM ({there})), (SELECT count(*) FROM ({rebuilt})), "
+        f"(SELECT count(*) FROM ({only_there})), (SELECT count(*) FROM ({only_rebuilt}))"
+    )[0]
+    casts = ", ".join(f"CAST({identifier(column)} AS VARCHAR)" for column in names)
+
+    def first(query: str) -> tuple[tuple[str | None, ...], ...]:
+        return tuple(tuple(row) for row in reader.query(f"SELECT {casts} FROM ({query}) AS d ORDER BY ALL LIMIT {SHOWN_MAX}"))
+
+    return {
+        "rows_there": int(counts[0]),
+        "rows_rebuilt": int(counts[1]),
+        "only_there": int(counts[2]),
+        "only_rebuilt": int(counts[3]),
+        "columns": tuple(names),
+        "first_only_there": first(only_there) if counts[2] else (),
+        "first_only_rebuilt": first(only_rebuilt) if counts[3] else (),
+    }

@@ -1,0 +1,82 @@
+"""Commands that only read the project: they work without a warehouse, and while a run goes on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+
+from interlock.engine.clock import stamp
+from interlock.engine.compiler.compiled import Compiled
+from interlock.engine.diagnostics import Refused, did_you_mean, refused
+from interlock.engine.ledger.fold import Fold
+from interlock.engine.ledger.reader import LedgerWhole, read
+from interlock.engine.runner.ground import Ground, stop_on_errors
+from interlock.engine.runner.planning import Request, choose, digests_of_heads, findings_for
+from interlock.engine.warehouse.duckdb.quoting import identifier
+from interlock.engine.warehouse.duckdb.session import refusal
+from interlock.engine.warehouse.protocol import Reader, WarehouseError
+from interlock.machines.evidence import Column
+
+ROWS_MAX = 10_000
+
+
+def compile_offline(ground: Ground) -> Compiled:
+    """Compile; the warehouse is looked at only where a source has no declared columns, and only if it can be had now."""
+    as_of = stamp(ground.clock())
+    needs = any(source.columns is None for source in ground.project.sources.values())
+    if not needs:
+        return ground.compile(as_of, None)
+    try:
+        reader: Reader | None = ground.reader()
+    except Refused:
+        reader = None
+    if reader is None and not ground.database_exists():
+        with closing(ground.scratch()) as scratch:
+            return ground.compile(as_of, scratch)
+    if reader is None:
+        return ground.compile(as_of, None)
+    with closing(reader):
+        return ground.compile(as_of, reader)
+
+
+def compiled_for_reading(ground: Ground, select: Sequence[str], exclude: Sequence[str]) -> tuple[Compiled, frozenset[str], tuple[str, ...]]:
+    """The compiled project and what of it is selected; `state:` is compared with the ledger's word."""
+    compiled = compile_offline(ground)
+    ledger = read(ground.directory)
+    fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
+    try:
+        selected, said = choose(compiled, Request(select=tuple(select), exclude=tuple(exclude)), digests_of_heads(fold))
+    except Refused as error:
+        errors = tuple(finding for finding in ground.project.findings if finding.severity == "error")
+        raise Refused(*error.findings, *errors, exit_code=error.exit_code) from error
+    return compiled, selected, said
+
+
+def show_model(ground: Ground, model: str, limit: int | None) -> tuple[str, tuple[Column, ...], tuple[tuple[str | None, ...], ...] | None]:
+    """The SQL of a model as it runs, and its first rows if they are asked for.
+
+    Raises:
+        Refused: no such model; it does not compile; its rows cannot be read.
+    """
+    compiled = compile_offline(ground)
+    known = compiled.models.get(model)
+    if known is None:
+        near = did_you_mean(model, compiled.models, "see `interlock ls`")
+        raise refused("S114", f"there is no model `{model}`", remedy=near)
+    stop_on_errors(findings_for(ground, compiled, frozenset({model}), whole=False))
+    if limit is None:
+        return known.sql, known.columns, None
+    if known.kind == "seed":
+        cells = known.file.rows[:limit] if hasattr(known.file, "rows") else ()
+        return known.sql, known.columns, tuple(tuple(row) for row in cells)
+    reader = ground.reader(compiled.macros)
+    if reader is None:
+        reader = ground.scratch(compiled.macros)
+    with closing(reader):
+        try:
+            text = f"SELECT * FROM (\n{known.sql}\n) AS rows LIMIT {min(limit, ROWS_MAX)}"
+            names = ", ".join(f"CAST({identifier(column.name)} AS VARCHAR)" for column in known.columns)
+            rows = reader.query(f"SELECT {names} FROM ({text}) AS shown")
+        except WarehouseError as error:
+            raise refusal(error, subject=model) from error
+    return known.sql, known.columns, tuple(tuple(cell for cell in row) for row in rows)

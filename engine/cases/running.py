@@ -1,0 +1,192 @@
+"""`run`, `apply` and `diff`: what the one way to write came to, as a result."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Literal
+
+from interlock.engine import outcome as outcomes
+from interlock.engine.diagnostics import Diagnostic
+from interlock.engine.ledger.places import ledger_directory
+from interlock.engine.planner.differences import differences
+from interlock.engine.planner.plan import Item, PlanBody
+from interlock.engine.results import ModelResult, Outcome, Progress, RunResult
+from interlock.engine.runner.apply import Applied, now_of, run
+from interlock.engine.runner.attempt import Attempt, InDoubt, Refuse
+from interlock.engine.runner.authority import demand, look
+from interlock.engine.runner.ground import Ground
+from interlock.engine.runner.planning import Request, load
+from interlock.engine.warehouse.duckdb.session import refusal
+from interlock.engine.warehouse.protocol import WarehouseError
+from interlock.machines.evidence import CommitEvidence, Difference, Found, ReceiptBody, RefuseEvidence, RolledBack
+
+
+def elsewhere(ground: Ground) -> dict[str, Path]:
+    """Ledger directories of the project's other targets."""
+    return {
+        name: ledger_directory(target, ground.project.id) for name, target in ground.project.targets.items() if name != ground.target.name
+    }
+
+
+def run_command(
+    ground: Ground,
+    command: Literal["run", "apply"],
+    source: Request | str,
+    *,
+    threads: int | None,
+    fail_fast: bool,
+    review: Literal["reviewed", "unreviewed", "open"],
+    progress: Progress,
+) -> RunResult:
+    """Carry out a request or a saved plan, and say what happened."""
+    from interlock.engine.cases.acting import accept_by_itself  # noqa: PLC0415 - needs this module's neighbours
+
+    begun = time.monotonic()
+
+    def planned_is(body: PlanBody) -> None:
+        idle = sum(item.action == "no_op" for item in body.items)
+        progress.planned(len(body.items) - idle, idle)
+
+    def moved(attempt: Attempt, state: str) -> None:
+        body = _body(attempt)
+        progress.moved(attempt.item.model, state, body.rows_written if body is not None else None)
+
+    applied = run(
+        ground,
+        source,
+        elsewhere=elsewhere(ground),
+        threads=threads or ground.target.threads,
+        fail_fast=fail_fast,
+        review=review,
+        progress=moved,
+        planned_is=planned_is,
+        said=progress.said,
+        accept=accept_by_itself if ground.target.accept_warehouse else None,
+    )
+    return result_of(ground, command, applied, round((time.monotonic() - begun) * 1000))
+
+
+def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int) -> RunResult:
+    """A run's result: each model's way through its states, and no-ops with their reasons."""
+    body = applied.planned.body
+    where = {"project": ground.project.name, "target": ground.target.name, "location": ground.target.path}
+    settled = tuple(f"{each.run} ({each.outcome})" for each in applied.settled)
+    if body is None or applied.carried is None:
+        return RunResult(
+            command=command, outcome="nothing", exit_code=0, findings=applied.planned.findings, run=None, plan=None, models=(),
+            settled=settled, milliseconds=milliseconds, authority=applied.authority, said=applied.planned.said, **where,
+        )  # fmt: skip
+    carried = applied.carried
+    models = tuple(_model(item, applied) for item in body.items)
+    outcome: Outcome = carried.outcome
+    if outcome == "succeeded" and all(model.state == "no_op" for model in models):
+        outcome = "nothing"
+    findings = (*applied.planned.findings, *_verdict_findings(applied))
+    untrusted = any(outcomes.is_untrusted(model.code) for model in models if model.code)
+    exit_code = outcomes.exit_of(outcome, untrusted=untrusted or any(outcomes.is_untrusted(finding.code) for finding in findings))
+    return RunResult(
+        command=command,
+        outcome=outcome,
+        exit_code=exit_code,
+        findings=findings,
+        run=applied.run,
+        plan=applied.planned.id,
+        models=models,
+        settled=settled,
+        milliseconds=milliseconds,
+        body=body,
+        authority=applied.authority,
+        said=applied.planned.said,
+        **where,
+    )
+
+
+def _verdict_findings(applied: Applied) -> tuple[Diagnostic, ...]:
+    """Why the run itself was refused before it began."""
+    assert applied.carried is not None
+    return tuple(
+        Diagnostic(code=verdict.code, summary=verdict.because, remedy=verdict.remedy, invariant=verdict.invariant, subject=applied.planned.id[:12])
+        for verdict in applied.carried.verdicts
+        if verdict.holds == "no"
+    )
+
+
+def _body(attempt: Attempt) -> ReceiptBody | None:
+    found = attempt.found
+    if found is not None:
+        return found.body
+    match attempt.answer:
+        case CommitEvidence(receipt=Found(body=body)):
+            return body
+        case CommitEvidence(receipt=RolledBack(body=body)):
+            return body
+        case _:
+            return None
+
+
+def _model(item: Item, applied: Applied) -> ModelResult:
+    carried = applied.carried
+    assert carried is not None
+    if item.action == "no_op":
+        return ModelResult(model=item.model, action="no_op", layer=item.layer, state="no_op", path=(), reason="; ".join(item.reasons), rows_after=item.head.rows)
+    attempt = carried.attempts.get(item.model)
+    if attempt is None:
+        return ModelResult(model=item.model, action=item.action, layer=item.layer, state="planned", path=("planned",), reason="; ".join(item.reasons))
+    state = carried.states[item.model]
+    body = _body(attempt)
+    wrote = body if body is not None and state == "checkpointed" else None
+    code, cause, because, remedy, detail = _why(attempt, state)
+    return ModelResult(
+        model=item.model,
+        action=item.action,
+        layer=item.layer,
+        state=state,
+        path=tuple(attempt.path),
+        reason="; ".join(item.reasons),
+        rows_written=wrote.rows_written if wrote is not None else None,
+        rows_deleted=wrote.rows_deleted if wrote is not None else None,
+        rows_held=wrote.rows_held if wrote is not None else None,
+        rows_after=wrote.rows_after if wrote is not None else None,
+        milliseconds=carried.milliseconds.get(item.model),
+        receipt=attempt.row.receipt if attempt.row is not None and state == "checkpointed" else None,
+        code=code,
+        cause=cause,
+        because=because,
+        remedy=remedy,
+        detail=detail,
+        verdicts=body.verdicts if body is not None else (),
+    )
+
+
+def _why(attempt: Attempt, state: str) -> tuple[str, str, str, str, str]:
+    if state == "in_doubt" and isinstance(attempt.answer, InDoubt):
+        return "K742", "in_doubt", attempt.answer.because, "run again: the receipt decides", ""
+    if state != "refused":
+        return "", "", "", "", ""
+    if isinstance(attempt.answer, Refuse):
+        evidence: RefuseEvidence = attempt.answer.evidence
+        return evidence.code, evidence.cause, evidence.because, evidence.remedy, evidence.detail
+    failing = [verdict for verdict in attempt.verdicts if verdict.holds == "no"]
+    if not failing:
+        return "X901", "guard", "it was refused without a reason", "please report it", ""
+    first = failing[0]
+    more = "; ".join(verdict.because for verdict in failing[1:])
+    detail = attempt.item.path + (f"; also: {more}" if more else "")
+    return first.code, "guard", first.because, first.remedy, detail
+
+
+def diff_of(ground: Ground, plan_id: str) -> tuple[str, tuple[Difference, ...]]:
+    """A saved plan against the project and the warehouse as they are now."""
+    planned = load(ground.directory, plan_id, elsewhere(ground))
+    assert planned.body is not None
+    reader = ground.reader() or ground.scratch()
+    with closing(reader):
+        sight = look(ground.directory, ground.project.id, reader if ground.database_exists() else None)
+        demand(sight, ground.target.name)
+        try:
+            now = now_of(ground, planned.body, sight, reader)
+        except WarehouseError as error:
+            raise refusal(error, subject=ground.target.name) from error
+    return planned.id, differences(planned.body, project=ground.project, target=ground.target, now=now, own={})
