@@ -1,0 +1,78 @@
+"""Contracts: names and types are proved before anything runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.compiler.projects import codes, compiled, errors, model, the
+
+TEXT = "select id, amount, status from raw.orders"
+
+
+def _contract(*lines: str, extra: str = "") -> str:
+    return f"[contract]\n{extra}\n" + "\n".join(f"[contract.columns.{line}" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("contract", "code", "key"),
+    [
+        (_contract('amont]\ntype = "BIGINT"'), "C301", "contract.columns.amont"),
+        (_contract('id]\ntype = "BIGINT"', extra='extra_columns = "refuse"'), "C302", "contract.extra_columns"),
+        (_contract('id]\ntype = "INTEGER"'), "C303", "contract.columns.id.type"),
+        (_contract('amount]\ntype = "DECIMAL(12,2)"'), "C303", "contract.columns.amount.type"),
+        (_contract('amount]\ntype = "DECIMAL"'), "C304", "contract.columns.amount.type"),
+        (_contract('amount]\ntype = "NUMERIC(10)"'), "C304", "contract.columns.amount.type"),
+        (_contract('id]\ntype = "BIGNT"'), "C304", "contract.columns.id.type"),
+        (_contract('id]\ntype = "BIGINT) as x, (1"'), "C304", "contract.columns.id.type"),
+        (_contract('id]\ntype = "BIGINT; drop table x"'), "C304", "contract.columns.id.type"),
+        (_contract('gone]\ntype = "BIGINT"\nprotected = true'), "C305", "contract.columns.gone"),
+    ],
+)
+def test_a_false_promise_stops_compilation(contract: str, code: str, key: str, tmp_path: Path) -> None:
+    found = model(tmp_path, TEXT, contract)
+    assert codes(found)[0] == code or code in codes(found)
+    finding = next(finding for finding in errors(found) if finding.code == code)
+    assert finding.at is not None
+    assert (finding.at.path, finding.at.key) == ("models/m.toml", key)
+    assert finding.remedy
+    assert found.models["m"].blocked
+
+
+def test_a_type_may_be_spelled_as_the_warehouse_understands_it(tmp_path: Path) -> None:
+    found = model(tmp_path, TEXT, _contract('ID]\ntype = "int8"', 'amount]\ntype = "numeric( 10 , 2)"', 'status]\ntype = "text"'))
+    assert errors(found) == []
+    assert [(promise.column, promise.type) for promise in found.models["m"].contract] == [("ID", "BIGINT"), ("amount", "DECIMAL(10,2)"), ("status", "VARCHAR")]
+    assert [finding.proof for finding in found.models["m"].contract_findings] == ["compiled"] * 3
+
+
+def test_not_null_is_proved_on_the_rows_and_said_so(tmp_path: Path) -> None:
+    found = model(tmp_path, TEXT, _contract("id]\nnullable = false"))
+    assert errors(found) == []
+    assert the(found, "C307").severity == "note"
+    assert [finding.proof for finding in found.models["m"].contract_findings] == ["at_run_time"]
+    assert found.models["m"].contract[0].nulls == "forbidden"
+
+
+def test_a_nested_type_is_compared_whole(tmp_path: Path) -> None:
+    good = "[contract.columns.place]\ntype = \"struct(city text, zip int)\"\n[contract.columns.tags]\ntype = \"text[]\""
+    bad = good.replace("zip int", "zip bigint")
+    assert errors(model(tmp_path / "a", "select place, tags from raw.customers", good)) == []
+    assert codes(model(tmp_path / "b", "select place, tags from raw.customers", bad)) == ["C303"]
+
+
+def test_rounding_a_quotient_into_a_decimal_without_scale_is_stopped(tmp_path: Path) -> None:
+    assert codes(model(tmp_path, "select 2 / 3::decimal(7,6) as r", _contract('r]\ntype = "DECIMAL"'))) == ["C304"]
+
+
+def test_a_sum_of_decimals_is_wider_than_its_parts(tmp_path: Path) -> None:
+    text = "select sum(amount) as total from raw.orders"
+    assert codes(model(tmp_path / "a", text, _contract('total]\ntype = "DECIMAL(10,2)"'))) == ["C303"]
+    assert errors(model(tmp_path / "b", text, _contract('total]\ntype = "DECIMAL(38,2)"'))) == []
+
+
+def test_a_seed_keeps_its_contract_too(tmp_path: Path) -> None:
+    files = {"seeds/letters.csv": "letter,place\na,1\n", "models/m.sql": "select * from letters"}
+    assert errors(compiled(tmp_path / "a", {**files, "seeds/letters.toml": _contract('place]\ntype = "BIGINT"')})) == []
+    assert codes(compiled(tmp_path / "b", {**files, "seeds/letters.toml": _contract('place]\ntype = "VARCHAR"')})) == ["C303"]
