@@ -74,12 +74,15 @@ class OutputNames:
         )
 
     def _select(self, node: Tree) -> Outputs:
-        rows = self._from(node.get("from_table", {}))
-        tainted = self._tainted(node.get("from_table", {}))
+        table = node.get("from_table", {})
+        every = self._from(table)
+        tainted = self._tainted(table)
         found: list[Output] = []
         for item in node.get("select_list", ()):
             if item.get("type") == "STAR":
-                if rows is None or item.get("columns") or item.get("relation_name") or item.get("rename_list"):
+                relation = item.get("relation_name")
+                rows = self._relations(table).get(relation.lower()) if relation else every
+                if rows is None or item.get("columns") or item.get("rename_list"):
                     return None
                 excluded = {_name(each) for each in item.get("exclude_list", ())}
                 replaced = {each.get("key", "").lower() for each in item.get("replace_list", ()) if isinstance(each, dict)}
@@ -106,6 +109,13 @@ class OutputNames:
                 rows = None
         aliases = table.get("column_name_alias", ())
         return _renamed(rows, aliases)
+
+    def _relations(self, table: Tree) -> dict[str, Outputs]:
+        """Columns of each relation of a FROM clause, by its name there."""
+        if table.get("type") == "JOIN":
+            return {**self._relations(table["left"]), **self._relations(table["right"])}
+        name = table.get("alias") or (table.get("qualified_name", {}).get("path") or [""])[-1]
+        return {name.lower(): self._from(table)} if name else {}
 
     def _base(self, table: Tree) -> Outputs:
         cte = self._reading.bound_to.get(id(table))
