@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import os
 import secrets
-import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from interlock.engine import outcome as outcomes
-from interlock.engine.clock import Clock, stamp, system_clock
+from interlock.engine.clock import Clock, system_clock
 from interlock.engine.clock import moment as moment_of
-from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, refused
+from interlock.engine.diagnostics import did_you_mean, refused
 from interlock.engine.results import (
     ActResult,
     CheckResult,
@@ -28,6 +27,7 @@ from interlock.engine.results import (
     InitResult,
     Listed,
     ListResult,
+    Outcome,
     PlanResult,
     Progress,
     RunResult,
@@ -36,6 +36,11 @@ from interlock.engine.results import (
     StatusResult,
 )
 
+if TYPE_CHECKING:
+    from interlock.engine.project.project import Project
+    from interlock.engine.runner.ground import Ground
+    from interlock.engine.runner.planning import Request
+
 Confirm = Callable[[tuple[str, ...]], bool]
 
 
@@ -43,7 +48,7 @@ Confirm = Callable[[tuple[str, ...]], bool]
 class Context:
     """A project that was read, and how a command was called."""
 
-    project: object
+    project: Project
     target_name: str | None
     clock: Clock
     actor: str
@@ -219,6 +224,7 @@ def plan(
     Raises:
         Refused: it does not compile, ledger and warehouse cannot be trusted, or an observation could not be read.
     """
+    from interlock.engine.cases.running import told  # noqa: PLC0415
     from interlock.engine.runner.authority import demand, look  # noqa: PLC0415
     from interlock.engine.runner.planning import make_plan  # noqa: PLC0415
     from interlock.engine.runner.planning import save as save_plan  # noqa: PLC0415
@@ -238,19 +244,19 @@ def plan(
     said = (*planned.said, *(f"run {run} is open; `interlock run` settles it first" for run in open_runs))
     if planned.body is None:
         return PlanResult(
-            command="plan", outcome="nothing", exit_code=0, findings=planned.findings, plan=None, saved="no", body=None,
+            command="plan", outcome="nothing", exit_code=0, findings=told(planned.findings), plan=None, saved="no", body=None,
             authority=sight.finding, open_runs=open_runs, said=said, **_where(ground),
         )  # fmt: skip
     if save:
         save_plan(ground.directory, planned)
     has_refused = any(item.action == "refuse" for item in planned.body.items)
     idle = all(item.action == "no_op" for item in planned.body.items)
-    outcome = "refused" if has_refused else "nothing" if idle else "planned"
+    outcome: Outcome = "refused" if has_refused else "nothing" if idle else "planned"
     return PlanResult(
         command="plan",
         outcome=outcome,
         exit_code=outcomes.exit_of(outcome),
-        findings=planned.findings,
+        findings=told(planned.findings),
         plan=planned.id,
         saved="yes" if save else "no",
         body=planned.body,
@@ -272,7 +278,7 @@ def apply(
     from interlock.engine.cases.running import run_command  # noqa: PLC0415
 
     ground = _ground(ctx, writes=True)
-    review = "reviewed" if ground.target.protected else "open"
+    review: Literal["reviewed", "open"] = "reviewed" if ground.target.protected else "open"
     return run_command(ground, "apply", plan_id, threads=threads, fail_fast=fail_fast, review=review, progress=progress or Silent())
 
 
@@ -311,7 +317,7 @@ def run(
             subject=ground.target.name,
         )
     request = _request(select, exclude, full_refresh, allow_shrink, on_change, force, drop_orphans, as_of, low, high, verify_content)
-    review = "unreviewed" if ground.target.protected else "open"
+    review: Literal["unreviewed", "open"] = "unreviewed" if ground.target.protected else "open"
     return run_command(ground, "run", request, threads=threads, fail_fast=fail_fast, review=review, progress=progress or Silent())
 
 
@@ -325,7 +331,7 @@ def diff(ctx: Context, plan_id: str) -> DiffResult:
 
     ground = _ground(ctx, writes=True)
     plan, found = diff_of(ground, plan_id)
-    outcome = "refused" if found else "done"
+    outcome: Outcome = "refused" if found else "done"
     return DiffResult(command="diff", outcome=outcome, exit_code=outcomes.exit_of(outcome), plan=plan, differences=found, **_where(ground))
 
 
@@ -346,7 +352,7 @@ def check(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = 
     failed = sum(verdict.outcome == "failed" and verdict.severity == "error" for verdict in verdicts)
     warned = sum(verdict.outcome == "failed" and verdict.severity == "warn" for verdict in verdicts)
     unknown = sum(verdict.outcome == "not_evaluated" for verdict in verdicts)
-    outcome = "refused" if failed or unknown else "done"
+    outcome: Outcome = "refused" if failed or unknown else "done"
     return CheckResult(
         command="check",
         outcome=outcome,
@@ -371,8 +377,10 @@ def compare(ctx: Context, model: str) -> CompareResult:
 
     ground = _ground(ctx, writes=False)
     found = compare_model(ground, model)
-    outcome = "done" if found["only_there"] == found["only_rebuilt"] == 0 else "refused"
-    return CompareResult(command="audit compare", outcome=outcome, exit_code=outcomes.exit_of(outcome), model=model, **found, **_where(ground))
+    outcome: Outcome = "done" if found["only_there"] == found["only_rebuilt"] == 0 else "refused"
+    return CompareResult(
+        command="audit compare", outcome=outcome, exit_code=outcomes.exit_of(outcome), model=model, **found, **_where(ground)
+    )
 
 
 # --- acts of a person ---------------------------------------------------------------------------------------------------
@@ -436,13 +444,13 @@ def explain(code: str) -> ExplainResult:
 # --- shared -------------------------------------------------------------------------------------------------------------
 
 
-def _ground(ctx: Context, *, writes: bool):  # type: ignore[no-untyped-def]
+def _ground(ctx: Context, *, writes: bool) -> Ground:
     from interlock.engine.project.targets import choose_target  # noqa: PLC0415
     from interlock.engine.runner.ground import Ground  # noqa: PLC0415
 
-    target = choose_target(ctx.project, ctx.target_name, writes=writes)  # type: ignore[arg-type]
+    target = choose_target(ctx.project, ctx.target_name, writes=writes)
     return Ground(
-        project=ctx.project,  # type: ignore[arg-type]
+        project=ctx.project,
         target=target,
         clock=ctx.clock,
         actor=ctx.actor,
@@ -451,11 +459,11 @@ def _ground(ctx: Context, *, writes: bool):  # type: ignore[no-untyped-def]
     )
 
 
-def _where(ground):  # type: ignore[no-untyped-def]
+def _where(ground: Ground) -> dict[str, Any]:
     return {"project": ground.project.name, "target": ground.target.name, "location": ground.target.path}
 
 
-def _request(  # noqa: PLR0913 - one a flag
+def _request(
     select: Sequence[str],
     exclude: Sequence[str],
     full_refresh: Sequence[str],
@@ -467,7 +475,7 @@ def _request(  # noqa: PLR0913 - one a flag
     low: str | None,
     high: str | None,
     verify_content: bool,  # noqa: FBT001
-):  # type: ignore[no-untyped-def]
+) -> Request:
     from interlock.engine.planner.plan import Options  # noqa: PLC0415
     from interlock.engine.runner.planning import Request  # noqa: PLC0415
 
@@ -475,7 +483,9 @@ def _request(  # noqa: PLR0913 - one a flag
         try:
             moment_of(as_of)
         except ValueError as error:
-            raise refused("S104", f"--as-of `{as_of}` is no time", because=str(error), remedy="write it like 2024-01-31T12:00:00Z") from error
+            raise refused(
+                "S104", f"--as-of `{as_of}` is no time", because=str(error), remedy="write it like 2024-01-31T12:00:00Z"
+            ) from error
     return Request(
         select=tuple(select),
         exclude=tuple(exclude),
@@ -491,28 +501,3 @@ def _request(  # noqa: PLR0913 - one a flag
         ),
         as_of=as_of,
     )
-
-
-__all__ = [
-    "Context",
-    "Diagnostic",
-    "Refused",
-    "accept_warehouse",
-    "adopt",
-    "apply",
-    "check",
-    "compare",
-    "compile_",
-    "diff",
-    "explain",
-    "init",
-    "ls",
-    "open_context",
-    "plan",
-    "reset",
-    "run",
-    "show",
-    "stamp",
-    "status",
-    "time",
-]

@@ -195,6 +195,8 @@ class SourceSeen(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     source: str
     fingerprint: str
+    files: str = ""
+    """Digest of the list of files, where it is read from files: a view holds the list that it was made with."""
 
 
 class NullCount(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from interlock.engine import outcome as outcomes
 from interlock.engine.cases.running import elsewhere, result_of
@@ -28,11 +29,12 @@ from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen, 
 from interlock.machines.evidence import AcceptEvidence, HeadTaken, ReceiptBody, ResetEvidence
 from interlock.machines.permits import act_permit
 
+Where = Mapping[str, Any]
 Confirm = Callable[[tuple[str, ...]], bool]
 ACCEPTABLE = frozenset({"K701", "K702", "K703", "K704", "K707", "K709"})
 
 
-def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, where: Mapping[str, str]) -> ActResult:
+def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, where: Where) -> ActResult:
     """A one-item plan of the action `adopt`, through the one way to write."""
     shown: list[str] = []
 
@@ -40,7 +42,9 @@ def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, wh
         assert planned.body is not None
         item = next(item for item in planned.body.items if item.model == model)
         if item.refusal is not None:
-            raise refused(item.refusal.code, f"`{model}` cannot be adopted", because=item.refusal.because, remedy=item.refusal.remedy, subject=model)
+            raise refused(
+                item.refusal.code, f"`{model}` cannot be adopted", because=item.refusal.because, remedy=item.refusal.remedy, subject=model
+            )
         shown.extend(
             (
                 f"takes {item.schema}.{item.relation} as it is: its rows are counted, its columns and checks are looked at, and it gets a receipt",
@@ -87,20 +91,32 @@ def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, wh
 # --- accept-warehouse ---------------------------------------------------------------------------------------------------
 
 
-def accept(ground: Ground, *, confirm: Confirm, reason: str, where: Mapping[str, str]) -> ActResult:
+def accept(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> ActResult:
     """Take the warehouse's word: its heads become the ledger's, and its identity names this ledger."""
     with site(ground, "ledger accept-warehouse") as place:
         sight = place.sight()
         if sight.finding.decision != "refuse":
-            shown = ("ledger and warehouse agree: there is nothing to accept",)
-            return ActResult(command="ledger accept-warehouse", outcome="nothing", exit_code=0, act="accept_warehouse", shown=shown, done="no", **where)
+            shown: tuple[str, ...] = ("ledger and warehouse agree: there is nothing to accept",)
+            return ActResult(
+                command="ledger accept-warehouse", outcome="nothing", exit_code=0, act="accept_warehouse", shown=shown, done="no", **where
+            )
         _demand_acceptable(place, sight)
         bodies = _bodies(place, sight)
         shown = _what_is_taken(sight, bodies)
         if not confirm(shown):
-            return ActResult(command="ledger accept-warehouse", outcome="nothing", exit_code=0, act="accept_warehouse", shown=shown, done="no", **where)
+            return ActResult(
+                command="ledger accept-warehouse", outcome="nothing", exit_code=0, act="accept_warehouse", shown=shown, done="no", **where
+            )
         _accept(place, sight, bodies, reason)
-        return ActResult(command="ledger accept-warehouse", outcome="done", exit_code=outcomes.exit_of("done"), act="accept_warehouse", shown=shown, done="yes", **where)
+        return ActResult(
+            command="ledger accept-warehouse",
+            outcome="done",
+            exit_code=outcomes.exit_of("done"),
+            act="accept_warehouse",
+            shown=shown,
+            done="yes",
+            **where,
+        )
 
 
 def accept_by_itself(place: Site, sight: Sight) -> Sight:
@@ -132,7 +148,9 @@ def _bodies(place: Site, sight: Sight) -> dict[str, ReceiptBody]:
     except WarehouseError as error:
         raise refusal(error, subject=place.ground.target.name) from error
     except Unreadable as error:
-        raise refused("K706", "a receipt cannot be read, so its word cannot be taken", because=str(error), remedy="restore the database from a backup") from error
+        raise refused(
+            "K706", "a receipt cannot be read, so its word cannot be taken", because=str(error), remedy="restore the database from a backup"
+        ) from error
     finally:
         reader.close()
 
@@ -151,11 +169,18 @@ def _what_is_taken(sight: Sight, bodies: Mapping[str, ReceiptBody]) -> tuple[str
         if before.receipt is not None and before.receipt != head.receipt and before.watermark is not None:
             was = f" (the ledger had {before.watermark.high})"
         lines.append(f"takes `{head.model}` as its receipt {head.receipt[:12]} left it: {now}{was}")
-    gone = sorted(name for name, known in sight.fold.models.items() if known.head.token is not None and all(head.model != name or head.receipt is None for head in sight.heads))
+    gone = sorted(
+        name
+        for name, known in sight.fold.models.items()
+        if known.head.token is not None and all(head.model != name or head.receipt is None for head in sight.heads)
+    )
     lines += [f"`{name}` counts as never built: the warehouse has no receipt of it" for name in gone]
     lines += [f"closes run {run}, which was open" for run in sight.fold.open]
     if not isinstance(sight.ledger, LedgerWhole):
-        lines.append("begins a new ledger" + ("; the one that is there is set aside, not deleted" if not isinstance(sight.ledger, LedgerAbsent) else ""))
+        lines.append(
+            "begins a new ledger"
+            + ("; the one that is there is set aside, not deleted" if not isinstance(sight.ledger, LedgerAbsent) else "")
+        )
     return tuple(lines)
 
 
@@ -226,12 +251,19 @@ def _set_aside(ground: Ground, why: str) -> Path | None:
 # --- reset --------------------------------------------------------------------------------------------------------------
 
 
-def reset_target(ground: Ground, *, confirm: Confirm, reason: str, where: Mapping[str, str]) -> ActResult:
+def reset_target(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> ActResult:
     """Drop every relation that carries our token, forget our rows in the control tables, and set the ledger aside."""
     if ground.target.protected:
-        raise refused("K743", f"target `{ground.target.name}` is protected", because="a reset drops what was made there", remedy="do it on a target that is not protected")
+        raise refused(
+            "K743",
+            f"target `{ground.target.name}` is protected",
+            because="a reset drops what was made there",
+            remedy="do it on a target that is not protected",
+        )
     if not ground.database_exists() and not ground.directory.exists():
-        return ActResult(command="reset", outcome="nothing", exit_code=0, act="reset", shown=("nothing of ours is there",), done="no", **where)
+        return ActResult(
+            command="reset", outcome="nothing", exit_code=0, act="reset", shown=("nothing of ours is there",), done="no", **where
+        )
     with site(ground, "reset") as place:
         found, kept = _ours(place)
         shown = [f"drops {seen.kind} {seen.schema}.{seen.name}" for seen in found]
@@ -266,7 +298,11 @@ def _ours(place: Site) -> tuple[list[RelationSeen], list[str]]:
     tokens = {head.token: head.model for head in heads if head.token is not None}
     found = [seen for seen in catalog.relations.values() if seen.token in tokens]
     there = {seen.token for seen in found}
-    kept = [f"`{model}`: what stands there does not carry our token" for token, model in sorted(tokens.items(), key=lambda pair: pair[1]) if token not in there]
+    kept = [
+        f"`{model}`: what stands there does not carry our token"
+        for token, model in sorted(tokens.items(), key=lambda pair: pair[1])
+        if token not in there
+    ]
     return sorted(found, key=lambda seen: (seen.kind == "table", seen.schema, seen.name)), kept
 
 
@@ -288,7 +324,7 @@ def _drop(place: Site, found: list[RelationSeen], reason: str) -> None:
     transition = own(ground.project.id, evidence)
     record = ledger.append(transition, run=None)
     ledger.sync()
-    bound = [(control.drop_relation(seen.kind, seen.schema, seen.name), {}) for seen in found]
+    bound: list[control.Bound] = [(control.drop_relation(seen.kind, seen.schema, seen.name), {}) for seen in found]
     if sight.identity is not None or sight.heads:
         bound += [(statement, dict(values)) for statement, values in control.forget(project=ground.project.id)]
     if not bound:

@@ -45,7 +45,12 @@ def check_models(ground: Ground, select: Sequence[str], exclude: Sequence[str]) 
         compiled, findings, selected = _compiled(ground, reader, sight, as_of, select, exclude)
         asked = [compiled.models[name] for name in compiled.models if name in selected and compiled.models[name].checks]
         if not asked:
-            raise refused("G526", "nothing was checked", because="no selected model has a check", remedy="add [[checks]] to a sidecar, or select other models")
+            raise refused(
+                "G526",
+                "nothing was checked",
+                because="no selected model has a check",
+                remedy="add [[checks]] to a sidecar, or select other models",
+            )
         return tuple(_check_model(reader, sight, model, as_of) for model in asked), findings
 
 
@@ -89,7 +94,11 @@ def _verdict(reader: DuckDBReader, check: CompiledCheck, text: str) -> CheckVerd
     failing = answer["failing"]
     because = check_sql.because_of(failing, answer.get("sample"))
     return CheckVerdict(
-        check=name, severity=severity, outcome="not_evaluated" if failing is None else "passed" if failing == 0 else "failed", failing=failing, because=because
+        check=name,
+        severity=severity,
+        outcome="not_evaluated" if failing is None else "passed" if failing == 0 else "failed",
+        failing=failing,
+        because=because,
     )
 
 
@@ -112,7 +121,12 @@ def compare_model(ground: Ground, name: str) -> dict[str, Any]:
         stop_on_errors(findings_for(ground, compiled, frozenset({name}), whole=False))
         column = cursor_column(model)
         if column is None or not isinstance(model.file, ModelFile):
-            raise refused("P416", f"`{name}` is a {model.kind}", because="only an incremental model can be compared with a full build", remedy="see `interlock ls`")
+            raise refused(
+                "P416",
+                f"`{name}` is a {model.kind}",
+                because="only an incremental model can be compared with a full build",
+                remedy="see `interlock ls`",
+            )
         head = sight.fold.head(name)
         if head.token is None:
             raise refused("P411", f"`{name}` is not built in this target", remedy=f"run it: `interlock run --select {name}`")

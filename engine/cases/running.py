@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from interlock.engine import outcome as outcomes
 from interlock.engine.diagnostics import Diagnostic
@@ -71,19 +71,20 @@ def run_command(
 def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int) -> RunResult:
     """A run's result: each model's way through its states, and no-ops with their reasons."""
     body = applied.planned.body
-    where = {"project": ground.project.name, "target": ground.target.name, "location": ground.target.path}
+    where: dict[str, Any] = {"project": ground.project.name, "target": ground.target.name, "location": ground.target.path}
     settled = tuple(f"{each.run} ({each.outcome})" for each in applied.settled)
     if body is None or applied.carried is None:
         return RunResult(
-            command=command, outcome="nothing", exit_code=0, findings=applied.planned.findings, run=None, plan=None, models=(),
+            command=command, outcome="nothing", exit_code=0, findings=told(applied.planned.findings), run=None, plan=None, models=(),
             settled=settled, milliseconds=milliseconds, authority=applied.authority, said=applied.planned.said, **where,
         )  # fmt: skip
     carried = applied.carried
-    models = tuple(_model(item, applied) for item in body.items)
     outcome: Outcome = carried.outcome
-    if outcome == "succeeded" and all(model.state == "no_op" for model in models):
+    # A run that was refused before it began has done nothing to any model.
+    models = tuple(_model(item, applied) for item in body.items) if carried.states or outcome != "refused" else ()
+    if outcome == "succeeded" and models and all(model.state == "no_op" for model in models):
         outcome = "nothing"
-    findings = (*applied.planned.findings, *_verdict_findings(applied))
+    findings = (*told(applied.planned.findings), *_verdict_findings(applied))
     untrusted = any(outcomes.is_untrusted(model.code) for model in models if model.code)
     exit_code = outcomes.exit_of(outcome, untrusted=untrusted or any(outcomes.is_untrusted(finding.code) for finding in findings))
     return RunResult(
@@ -103,11 +104,18 @@ def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int)
     )
 
 
+def told(findings: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
+    """Findings for somebody who runs: errors and warnings. Notes are for `interlock compile`."""
+    return tuple(finding for finding in findings if finding.severity != "note")
+
+
 def _verdict_findings(applied: Applied) -> tuple[Diagnostic, ...]:
     """Why the run itself was refused before it began."""
     assert applied.carried is not None
     return tuple(
-        Diagnostic(code=verdict.code, summary=verdict.because, remedy=verdict.remedy, invariant=verdict.invariant, subject=applied.planned.id[:12])
+        Diagnostic(
+            code=verdict.code, summary=verdict.because, remedy=verdict.remedy, invariant=verdict.invariant, subject=applied.planned.id[:12]
+        )
         for verdict in applied.carried.verdicts
         if verdict.holds == "no"
     )
@@ -130,10 +138,20 @@ def _model(item: Item, applied: Applied) -> ModelResult:
     carried = applied.carried
     assert carried is not None
     if item.action == "no_op":
-        return ModelResult(model=item.model, action="no_op", layer=item.layer, state="no_op", path=(), reason="; ".join(item.reasons), rows_after=item.head.rows)
+        return ModelResult(
+            model=item.model,
+            action="no_op",
+            layer=item.layer,
+            state="no_op",
+            path=(),
+            reason="; ".join(item.reasons),
+            rows_after=item.head.rows,
+        )
     attempt = carried.attempts.get(item.model)
     if attempt is None:
-        return ModelResult(model=item.model, action=item.action, layer=item.layer, state="planned", path=("planned",), reason="; ".join(item.reasons))
+        return ModelResult(
+            model=item.model, action=item.action, layer=item.layer, state="planned", path=("planned",), reason="; ".join(item.reasons)
+        )
     state = carried.states[item.model]
     body = _body(attempt)
     wrote = body if body is not None and state == "checkpointed" else None

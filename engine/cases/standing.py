@@ -50,7 +50,11 @@ def status_of(ground: Ground) -> dict[str, Any]:
             state = f"{'broken' if isinstance(ledger, LedgerBroken) else 'unreadable'}: {ledger.because}"
             findings.append(ledger.finding)
     holder = holder_of(lock_path(ground.target))
-    busy = f"`{holder.command}`{f', run {holder.run},' if holder.run else ''} of {holder.user} (process {holder.pid}) since {holder.since}" if holder else ""
+    busy = (
+        f"`{holder.command}`{f', run {holder.run},' if holder.run else ''} of {holder.user} (process {holder.pid}) since {holder.since}"
+        if holder
+        else ""
+    )
     untrusted = isinstance(ledger, LedgerBroken | LedgerUnreadable)
     return {
         "outcome": "refused" if untrusted else "done",
@@ -107,6 +111,7 @@ def _runs(fold: Fold, *, busy: bool) -> tuple[RunStatus, ...]:
 
 
 def _run(run: RunFold, *, busy: bool) -> RunStatus:
+    outcome: str
     if run.close is not None and run.state == "closed":
         outcome = run.close.outcome
     elif run.settled is not None:

@@ -79,7 +79,9 @@ def statement(check: CompiledCheck, rel: str) -> Statement | None:
             return Statement(role=role, text=f"SELECT {_answer('count(*)', _first('v', 'TRUE'))} FROM ({orphan}) AS o")
         case CustomSql():
             sample = f"array_to_string(list(CAST(o AS VARCHAR))[1:{SAMPLE_MAX}], '; ')"
-            return Statement(role=role, text=f"SELECT {_answer('count(*)', sample)} FROM (SELECT * FROM (\n{check.failing}\n) LIMIT 1000000) AS o")
+            return Statement(
+                role=role, text=f"SELECT {_answer('count(*)', sample)} FROM (SELECT * FROM (\n{check.failing}\n) LIMIT 1000000) AS o"
+            )
         case NotNull() | AcceptedValues() | Unique() | RowCount() | Freshness():
             return None
         case _ as unreachable:

@@ -15,7 +15,7 @@ from interlock.engine.warehouse.duckdb.parser import canonical_of
 from interlock.engine.warehouse.protocol import RelationSeen
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column, ReceiptBody
-from interlock.machines.records import Record
+from interlock.machines.records import Record, digest_of
 
 Changing = Literal["rows", "relation"]
 EXTENDED = frozenset({"incremental", "snapshot"})
@@ -83,7 +83,12 @@ def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
         case "reshaped":
             return _reshaped(desk, model, row, seen)
         case "refuse" if row.code == "P417" and seen is not None and seen.kind != relation_kind(model):
-            return refuse("P418", f"a {seen.kind} stands at {model.schema}.{model.relation}, where a {relation_kind(model)} should be", row.remedy, model=model.name)
+            return refuse(
+                "P418",
+                f"a {seen.kind} stands at {model.schema}.{model.relation}, where a {relation_kind(model)} should be",
+                row.remedy,
+                model=model.name,
+            )
         case "refuse" if row.code == "P417":
             return refuse(row, f"{model.schema}.{model.relation} is there, and it is not what we made: {row.how}", model=model.name)
         case "refuse":
@@ -184,9 +189,15 @@ def _adopt(model: CompiledModel, seen: RelationSeen | None) -> Choice:
     if seen is None:
         return refuse("P427", f"nothing stands at {model.schema}.{model.relation}", "run it: there is nothing to adopt")
     if seen.kind != relation_kind(model):
-        return refuse("P427", f"a {seen.kind} stands there, and the model makes a {relation_kind(model)}", "change `materialized`, or drop the relation")
+        return refuse(
+            "P427",
+            f"a {seen.kind} stands there, and the model makes a {relation_kind(model)}",
+            "change `materialized`, or drop the relation",
+        )
     if not same_columns(output_columns(model, seen.columns), model.columns):
-        return refuse("P427", "its columns are not those of the model: " + columns_differ(seen.columns, model.columns), "make them equal first")
+        return refuse(
+            "P427", "its columns are not those of the model: " + columns_differ(seen.columns, model.columns), "make them equal first"
+        )
     if model.kind == "snapshot" and [column.name for column in seen.columns[-2:]] != list(VALIDITY):
         return refuse("P427", "it has no validity columns", "a snapshot ends with `valid_from` and `valid_to`")
     return Choice(action="adopt", reasons=("asked: what stands there is taken as it is",))
@@ -198,7 +209,11 @@ def columns_differ(there: tuple[Column, ...], wanted: tuple[Column, ...]) -> str
     right = {column.name.lower(): column for column in wanted}
     words = [f"`{right[name].name}` is new" for name in right if name not in left]
     words += [f"`{left[name].name}` is gone" for name in left if name not in right]
-    words += [f"`{right[name].name}` was {left[name].type} and is {right[name].type}" for name in right if name in left and left[name].type != right[name].type]
+    words += [
+        f"`{right[name].name}` was {left[name].type} and is {right[name].type}"
+        for name in right
+        if name in left and left[name].type != right[name].type
+    ]
     return ", ".join(words) or "the order differs"
 
 
@@ -215,7 +230,11 @@ def _wants_range(desk: Desk, model: CompiledModel) -> Choice | bool:
     if not isinstance(model.file, ModelFile) or model.kind != "incremental":
         return False
     if model.file.strategy == "append":
-        return refuse("P416", "append cannot make a range again: it only adds above its watermark", "use `strategy = \"partition\"`, or `merge` with a unique_key")
+        return refuse(
+            "P416",
+            "append cannot make a range again: it only adds above its watermark",
+            'use `strategy = "partition"`, or `merge` with a unique_key',
+        )
     cursor = desk.facts.cursors.get(model.name)
     if cursor is not None and cursor.bad_range:
         return refuse("P416", f"`{cursor.bad_range}` is no value of the column's type", "write --from and --to as values of that type")
@@ -247,7 +266,12 @@ def _edited_content(desk: Desk, model: CompiledModel, body: ReceiptBody) -> Choi
         return None
     if model.kind in EXTENDED:
         because = f"its rows were changed in place: {found.rows} rows now, {body.fingerprint.rows} by its receipt, or other values"
-        return refuse("P408", because, "take them as they are with `interlock adopt MODEL`, or make it again with `--full-refresh MODEL`", model=model.name)
+        return refuse(
+            "P408",
+            because,
+            "take them as they are with `interlock adopt MODEL`, or make it again with `--full-refresh MODEL`",
+            model=model.name,
+        )
     return Choice(action="replace", reasons=("its rows were changed by hand, and it is made again",))
 
 
@@ -292,7 +316,20 @@ def _why_anew(desk: Desk, model: CompiledModel, body: ReceiptBody) -> tuple[str,
         reasons.append(f"its columns changed with the text as it was: {columns_differ(body.shape, model.columns)}")
     elif body.digests.environment != model.digests.environment:
         reasons.append("the environment changed: engine version or settings that change answers")
+    if model.kind == "view":
+        before = {source.source: source.files for source in body.sources}
+        reasons += [
+            f"source `{name}` has other files now, and a view names them"
+            for name in model.sources
+            if files_of(desk.compiled, name) != before.get(name, "")
+        ]
     return tuple(reasons)
+
+
+def files_of(compiled: Compiled, source: str) -> str:
+    """Digest of a file source's list of files; empty for other sources."""
+    known = compiled.sources.get(source)
+    return digest_of("files", known.files) if known is not None and known.source.path is not None else ""
 
 
 def inputs_moved(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapping[str, Changing]) -> tuple[str, ...]:
@@ -339,7 +376,7 @@ def _extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Map
         return refuse(
             "P413",
             f"its output columns are not those of the table: {columns_differ(there, model.columns)}",
-            f"set `on_schema_change = \"append_columns\"` if columns were only added, or `--full-refresh {model.name}`",
+            f'set `on_schema_change = "append_columns"` if columns were only added, or `--full-refresh {model.name}`',
         )
     if added:
         reasons.append(f"columns are added: {', '.join(column.name for column in added)}")
@@ -395,5 +432,5 @@ def _on_change(desk: Desk, model: CompiledModel) -> tuple[str, str]:
         return said, f"--on-change says `{said}`"
     assert not isinstance(model.file, SeedFile)
     if model.file.on_change is not None:
-        return model.file.on_change, f"its files say `on_change = \"{model.file.on_change}\"`"
-    return desk.target.on_change, f"the target `{desk.target.name}` says `on_change = \"{desk.target.on_change}\"`"
+        return model.file.on_change, f'its files say `on_change = "{model.file.on_change}"`'
+    return desk.target.on_change, f'the target `{desk.target.name}` says `on_change = "{desk.target.on_change}"`'

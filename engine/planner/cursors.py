@@ -79,7 +79,7 @@ def until_of(file: ModelFile, type_: str, as_of: datetime) -> str | None:
 def open_ended(file: ModelFile, type_: str) -> str:
     """Why there is no upper end, in words; empty where there is one."""
     if file.until == "none":
-        return "open: the model says `until = \"none\"`"
+        return 'open: the model says `until = "none"`'
     if family(type_) in ("number", "text"):
         return "open: the cursor is not a time"
     return ""

@@ -58,9 +58,21 @@ def differences(
 def _belongs(body: PlanBody, project: Project, target: TargetConfig, now: Now) -> list[Difference]:
     found = []
     if body.project != project.id:
-        found.append(Difference(code="P404", subject="project", planned=body.project, found=project.id, remedy="apply it in the project that it was made for"))
+        found.append(
+            Difference(
+                code="P404",
+                subject="project",
+                planned=body.project,
+                found=project.id,
+                remedy="apply it in the project that it was made for",
+            )
+        )
     elif body.target != target.name:
-        found.append(Difference(code="P405", subject="target", planned=body.target, found=target.name, remedy=f"apply it with `--target {body.target}`"))
+        found.append(
+            Difference(
+                code="P405", subject="target", planned=body.target, found=target.name, remedy=f"apply it with `--target {body.target}`"
+            )
+        )
     elif body.ledger is not None and body.ledger != now.ledger:
         found.append(Difference(code="P405", subject="ledger", planned=body.ledger, found=now.ledger or "none", remedy=AGAIN))
     elif body.warehouse is not None and body.warehouse != now.warehouse:
@@ -78,7 +90,9 @@ def _files(body: PlanBody, project: Project, target: TargetConfig) -> list[Diffe
     for key, planned in body.closure.items():
         there = value_of(project, target, key)
         if there != planned:
-            found.append(Difference(code="P406", subject=key.partition(":")[2] or key, planned=_short(planned), found=_short(there), remedy=AGAIN))
+            found.append(
+                Difference(code="P406", subject=key.partition(":")[2] or key, planned=_short(planned), found=_short(there), remedy=AGAIN)
+            )
     return found
 
 
@@ -91,7 +105,15 @@ def _sources(body: PlanBody, now: Now) -> list[Difference]:
     for pin in body.sources:
         there = now.sources.get(pin.source)
         if there is None:
-            found.append(Difference(code="P407", subject=pin.source, planned=_columns(pin.columns), found="cannot be read", remedy="make the source readable, or plan again"))
+            found.append(
+                Difference(
+                    code="P407",
+                    subject=pin.source,
+                    planned=_columns(pin.columns),
+                    found="cannot be read",
+                    remedy="make the source readable, or plan again",
+                )
+            )
         elif not same_columns(there, pin.columns):
             found.append(Difference(code="P407", subject=pin.source, planned=_columns(pin.columns), found=_columns(there), remedy=AGAIN))
     return found
@@ -106,25 +128,43 @@ def _item(item: Item, now: Now) -> list[Difference]:
     head = now.heads.get(item.head_model)
     receipt, token = (head.receipt, head.token) if head is not None else (None, None)
     if receipt != item.head.receipt or token != item.head.token:
-        found.append(Difference(code="P409", subject=item.model, planned=item.head.receipt or "none", found=receipt or "none", remedy=AGAIN))
+        found.append(
+            Difference(code="P409", subject=item.model, planned=_receipt(item.head.receipt), found=_receipt(receipt), remedy=AGAIN)
+        )
     if item.action == "refuse":
         return found
     seen = now.catalog.find(item.schema, item.relation)
     if isinstance(item.target, Missing):
         if seen is not None:
-            found.append(Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned="nothing there", found=f"a {seen.kind}", remedy=AGAIN))
+            found.append(
+                Difference(
+                    code="P408", subject=f"{item.schema}.{item.relation}", planned="nothing there", found=f"a {seen.kind}", remedy=AGAIN
+                )
+            )
         return found
     planned = f"{item.target.kind} with token {(item.target.token or 'none')[:12]}"
     if seen is None:
-        found.append(Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned=planned, found="nothing there", remedy=AGAIN))
+        found.append(
+            Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned=planned, found="nothing there", remedy=AGAIN)
+        )
     elif seen.kind != item.target.kind or seen.token != item.target.token:
         there = f"{seen.kind} with token {(seen.token or 'none')[:12]}"
         found.append(Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned=planned, found=there, remedy=AGAIN))
     elif item.action in EXTENDS and not same_columns(seen.columns, item.target.columns):
         found.append(
-            Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned=_columns(item.target.columns), found=_columns(seen.columns), remedy=AGAIN)
+            Difference(
+                code="P408",
+                subject=f"{item.schema}.{item.relation}",
+                planned=_columns(item.target.columns),
+                found=_columns(seen.columns),
+                remedy=AGAIN,
+            )
         )
     return found
+
+
+def _receipt(receipt: str | None) -> str:
+    return f"receipt {receipt[:12]}" if receipt is not None else "no receipt"
 
 
 def _upstreams(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[Difference]:

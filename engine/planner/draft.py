@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
+from interlock.engine.planner import checks as check_sql
 from interlock.engine.planner.choose import Changing, Choice, Desk, choose, refuse
 from interlock.engine.planner.closure import closure_of, variables_of
-from interlock.engine.planner.items import AFTER, Frame, build, drop_item, move_item, rows_checks
 from interlock.engine.planner.facts import Facts, head_of
+from interlock.engine.planner.items import AFTER, Frame, build, drop_item, move_item
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
-from interlock.engine.planner import checks as check_sql
-from interlock.engine.project.project import ModelFile, Project
+from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.protocol import HeadRow, Statement
@@ -110,7 +110,9 @@ def draft(
     )
 
 
-def _item(frame: Frame, model: CompiledModel, move: tuple[str, HeadRow, ReceiptBody | None] | None, changing: Mapping[str, Changing]) -> Item:
+def _item(
+    frame: Frame, model: CompiledModel, move: tuple[str, HeadRow, ReceiptBody | None] | None, changing: Mapping[str, Changing]
+) -> Item:
     if move is None:
         return build(frame, model, choose(frame.desk, model, changing))
     old_name, old, body = move
@@ -126,7 +128,9 @@ def _item(frame: Frame, model: CompiledModel, move: tuple[str, HeadRow, ReceiptB
         return build(frame, model, refuse("P424", because, f'set `schema = "{schema}"`, or take `renamed_from` out to build it anew'))
     standing = frame.desk.seen(model)
     if standing is not None and (standing.schema, standing.name) != (seen.schema, seen.name):
-        return build(frame, model, refuse("P424", f"{model.schema}.{model.relation} is there already", "move it away, or take `renamed_from` out"))
+        return build(
+            frame, model, refuse("P424", f"{model.schema}.{model.relation} is there already", "move it away, or take `renamed_from` out")
+        )
     return move_item(frame, model, old, body, name)
 
 
@@ -170,7 +174,9 @@ def _drop(desk: Desk, head: HeadRow) -> Item:
         standing = desk.facts.catalog.find(schema, name)
         if standing is not None:
             return _refused_orphan(head, body, "P417", f"{body.relation} was replaced: what stands there is not ours", "drop it by hand")
-        return _refused_orphan(head, body, "P419", f"{body.relation} was dropped by hand", "nothing is left to drop; run `interlock ledger accept-warehouse`")
+        return _refused_orphan(
+            head, body, "P419", f"{body.relation} was dropped by hand", "nothing is left to drop; run `interlock ledger accept-warehouse`"
+        )
     readers = desk.facts.dependents.get((schema.lower(), name.lower()), ())
     if readers:
         because = f"it is read by {', '.join(f'{a}.{b}' for a, b in readers)}, which would break"

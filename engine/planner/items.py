@@ -8,7 +8,7 @@ from typing import Literal
 
 from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel
 from interlock.engine.planner import checks as check_sql
-from interlock.engine.planner.choose import VALIDITY, Choice, Desk, relation_kind
+from interlock.engine.planner.choose import VALIDITY, Choice, Desk, files_of, relation_kind
 from interlock.engine.planner.cursors import open_ended, until_of
 from interlock.engine.planner.facts import head_of, target_of
 from interlock.engine.planner.plan import WRITES_ROWS, Bounds, Item
@@ -54,7 +54,9 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
     token = token_of(frame.project, model.name, head.receipt, model.digests.definition) if sets_token else head.token
     bounds = _bounds(frame, model, choice, head)
     statements = _statements(frame, model, choice, head, target, bounds, token if sets_token else None)
-    reads = tuple(sorted({*model.tables_read, *model.views_read, *(name for check in rows_checks(model) for name in check.reads)} - {model.name}))
+    reads = tuple(
+        sorted({*model.tables_read, *model.views_read, *(name for check in rows_checks(model) for name in check.reads)} - {model.name})
+    )
     reads = tuple(name for name in reads if desk.compiled.models[name].kind != "ephemeral")
     return Item(
         model=model.name,
@@ -76,7 +78,10 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
         upstreams=tuple(name for name in reads if name in frame.planned),
         reads=reads,
         reads_planned={name: desk.facts.head(name).receipt for name in reads if name not in frame.planned},
-        sources=tuple(SourceSeen(source=name, fingerprint=desk.facts.fingerprints.get(name, "none")) for name in model.sources_read),
+        sources=tuple(
+            SourceSeen(source=name, fingerprint=desk.facts.fingerprints.get(name, "none"), files=files_of(desk.compiled, name))
+            for name in model.sources_read
+        ),
         head=head,
         target=target,
         token=token,
@@ -208,10 +213,14 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
         assert isinstance(model.file, ModelFile)
         low = bounds.low or (bounds.ranges[-1].low if bounds.ranges else None)
         if low is not None:
-            notes.append(f"rows with {bounds.column} below {low} that arrive late are {'counted, not loaded' if model.file.late == 'count' else 'not looked at'}")
+            notes.append(
+                f"rows with {bounds.column} below {low} that arrive late are {'counted, not loaded' if model.file.late == 'count' else 'not looked at'}"
+            )
         notes += [f"reads all of {name}" for name in frame.desk.facts.reads_all.get(model.name, ())]
         if choice.action == "append" and model.notes:
-            notes.append(f"the query has {', '.join(model.notes)}: rows at the watermark must come out as they were written, or the run refuses")
+            notes.append(
+                f"the query has {', '.join(model.notes)}: rows at the watermark must come out as they were written, or the run refuses"
+            )
         if choice.action == "merge":
             notes.append("rows deleted at the source stay")
     if bounds is not None and bounds.open_ended:
@@ -270,13 +279,19 @@ def _cursor(bounds: Bounds | None, choice: Choice) -> write.Cursor | None:
     )
 
 
-def _make(frame: Frame, model: CompiledModel, rel: str, cursor: write.Cursor | None, bounds: Bounds | None, choice: Choice) -> list[Statement]:
+def _make(
+    frame: Frame, model: CompiledModel, rel: str, cursor: write.Cursor | None, bounds: Bounds | None, choice: Choice
+) -> list[Statement]:
     if isinstance(model.file, SeedFile):
         return [write.create_seed(rel, model.columns, model.file.rows)]
     if model.kind == "view":
         return [write.create_view(rel, model.sql)]
     if model.kind == "snapshot":
-        own = identifier(model.file.updated_at) if model.file.snapshot_by == "updated_at" and model.file.updated_at else write.as_of_literal(frame.as_of)
+        own = (
+            identifier(model.file.updated_at)
+            if model.file.snapshot_by == "updated_at" and model.file.updated_at
+            else write.as_of_literal(frame.as_of)
+        )
         return [write.create_snapshot(rel, model.sql, valid_from=own, valid_type=validity_type(model))]
     if cursor is None:
         return [write.create_table(rel, model.sql)]

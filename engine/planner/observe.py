@@ -178,7 +178,12 @@ def _fingerprints(reader: Reader | None, root: Path, sources: Sequence[CompiledS
         if source.source.path is not None and kind == "content":
             found[name] = _files_digest(root, source.files)
         elif kind == "content":
-            asked.append((name, f"SELECT {{'rows': count(*), 'sum': CAST(sum(CAST(hash(s) AS HUGEINT)) AS VARCHAR), 'xor': CAST(bit_xor(hash(s)) AS VARCHAR)}} FROM {source.sql} AS s"))
+            asked.append(
+                (
+                    name,
+                    f"SELECT {{'rows': count(*), 'sum': CAST(sum(CAST(hash(s) AS HUGEINT)) AS VARCHAR), 'xor': CAST(bit_xor(hash(s)) AS VARCHAR)}} FROM {source.sql} AS s",
+                )
+            )
         elif kind == "column" and source.source.fingerprint_column is not None:
             column = identifier(source.source.fingerprint_column)
             asked.append((name, f"SELECT {{'rows': count(*), 'high': CAST(max({column}) AS VARCHAR)}} FROM {source.sql} AS s"))
@@ -208,7 +213,9 @@ def _stands(compiled: Compiled, name: str, catalog: Catalog) -> CompiledModel | 
     return model if model.kind not in ("view", "ephemeral") and seen is not None and seen.kind == "table" else None
 
 
-def _counts(reader: Reader | None, compiled: Compiled, selected: frozenset[str], bodies: Mapping[str, ReceiptBody], catalog: Catalog) -> dict[str, int]:
+def _counts(
+    reader: Reader | None, compiled: Compiled, selected: frozenset[str], bodies: Mapping[str, ReceiptBody], catalog: Catalog
+) -> dict[str, int]:
     """Rows of tables whose promise moved: a recheck must know that it looks at the rows that the receipt left."""
     asked = []
     for name in sorted(selected & bodies.keys()):
@@ -225,9 +232,16 @@ def _contents(
     for name in sorted(selected & bodies.keys()):
         model = _stands(compiled, name, catalog)
         if model is not None and bodies[name].fingerprint is not None:
-            asked.append((name, f"SELECT {{'rows': count(*), 'sum': CAST(coalesce(sum(CAST(hash(t) AS HUGEINT)), 0) AS VARCHAR), 'xor': CAST(coalesce(bit_xor(hash(t)), 0) AS VARCHAR)}} FROM {relation(model.schema, model.relation)} AS t"))
+            asked.append(
+                (
+                    name,
+                    f"SELECT {{'rows': count(*), 'sum': CAST(coalesce(sum(CAST(hash(t) AS HUGEINT)), 0) AS VARCHAR), 'xor': CAST(coalesce(bit_xor(hash(t)), 0) AS VARCHAR)}} FROM {relation(model.schema, model.relation)} AS t",
+                )
+            )
     answers = _ask(reader, asked)
-    return {name: Fingerprint(rows=value["rows"], sum=value["sum"], xor=value["xor"], engine=compiled.engine) for name, value in answers.items()}
+    return {
+        name: Fingerprint(rows=value["rows"], sum=value["sum"], xor=value["xor"], engine=compiled.engine) for name, value in answers.items()
+    }
 
 
 def _ask(reader: Reader | None, asked: Sequence[tuple[str, str]]) -> dict[str, Any]:

@@ -97,7 +97,11 @@ def receipt_body(
         head=_head(item, answers),
         applied=tuple(Applied(role=role, rows=touched[role] if answers[role] else None) for role in answers if role in touched),
         shape=shape,
-        nulls=tuple(NullCount(column=promise.column, nulls=int(look[name])) for promise in pinned.contract if (name := f"null:{promise.column}") in look),
+        nulls=tuple(
+            NullCount(column=promise.column, nulls=int(look[name]))
+            for promise in pinned.contract
+            if (name := f"null:{promise.column}") in look
+        ),
         verdicts=_verdicts(pinned, look, answers, before, item),
         rows_before=_int(counted.get("rows")),
         fingerprint_before=_print(counted, setting.engine) if "sum" in counted else None,
@@ -107,14 +111,18 @@ def receipt_body(
         rows_late=rows_touched(answers["late"]) if "late" in answers else None,
         rows_kept=_int(_struct(answers, "kept_keys").get("rows")),
         rows_gone=_int(delta_look.get("gone")),
-        rows_after=rows_after if item.action not in ("move", "drop") else (before.rows_after if before is not None and item.action == "move" else None),
+        rows_after=rows_after
+        if item.action not in ("move", "drop")
+        else (before.rows_after if before is not None and item.action == "move" else None),
         delta=delta,
         shrink=_shrink(item, pinned, look, counted, rows_after, watermark, before),
         fingerprint=_fingerprint(setting, item, look, answers, before),
         token=item.token if item.sets_token != "keep" else pinned.head.token if item.action != "move" else item.token,
         generation=_generation(item, anchor, pinned, before, changed=changed and moves_rows),
         watermark=watermark,
-        ranges=item.bounds.covered if item.bounds is not None and item.action in WRITES_ROWS else (before.ranges if before is not None and item.action != "drop" else ()),
+        ranges=item.bounds.covered
+        if item.bounds is not None and item.action in WRITES_ROWS
+        else (before.ranges if before is not None and item.action != "drop" else ()),
     )
 
 
@@ -136,7 +144,6 @@ def left_behind(body: ReceiptBody, old_model: str, old: HeadSeen) -> ReceiptBody
     )
 
 
-
 def _struct(answers: Answers, role: str) -> Mapping[str, Any]:
     rows = answers.get(role)
     if not rows:
@@ -145,7 +152,7 @@ def _struct(answers: Answers, role: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _int(value: Any) -> int | None:  # noqa: ANN401 - a cell
+def _int(value: Any) -> int | None:
     return None if value is None else int(value)
 
 

@@ -175,7 +175,7 @@ def run(
             return Applied(run=None, planned=planned, carried=None, settled=tuple(settled), authority=sight.finding)
         if saved is None:
             save(ground.directory, planned)
-        found = _differences(place, planned.body, sight)
+        found = _differences(place, planned, sight)
         if not any(difference.code in ("P404", "P405") for difference in found) or sight.finding.decision == "proceed":
             sight = _founded(place, sight, planned.body, found)
         return _carry(place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is)
@@ -255,18 +255,21 @@ def _founded(place: Site, sight: Sight, body: PlanBody, found: tuple[Difference,
 
 def _difference(difference: Difference) -> Diagnostic:
     because = f"planned: {difference.planned}; found: {difference.found}"
-    return Diagnostic(code=difference.code, summary=f"`{difference.subject}` is not as planned", because=because, remedy=difference.remedy, invariant="I1")
+    return Diagnostic(
+        code=difference.code, summary=f"`{difference.subject}` is not as planned", because=because, remedy=difference.remedy, invariant="I1"
+    )
 
 
-def _differences(place: Site, body: PlanBody, sight: Sight) -> tuple[Difference, ...]:
-    ground = place.ground
+def _differences(place: Site, planned: Planned, sight: Sight) -> tuple[Difference, ...]:
+    ground, body = place.ground, planned.body
+    assert body is not None
     try:
         reader = place.session.reader() if place.session is not None else ground.scratch(body.macros)
         with closing(reader):
             now = now_of(ground, body, sight, reader)
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
-    return differences(body, project=ground.project, target=ground.target, now=now, own={})
+    return differences(body, project=ground.project, target=ground.target, now=now, own=sight.fold.checkpointed_by(planned.id))
 
 
 def now_of(ground: Ground, body: PlanBody, sight: Sight, reader: Reader) -> Now:

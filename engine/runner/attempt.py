@@ -120,7 +120,9 @@ def check(attempt: Attempt) -> Answer:
     if item.refusal is not None:
         refusal = item.refusal
         return Refuse(
-            evidence=RefuseEvidence(cause="plan", code=refusal.code, because=refusal.because, remedy=refusal.remedy, proof=None, detail=item.path)
+            evidence=RefuseEvidence(
+                cause="plan", code=refusal.code, because=refusal.because, remedy=refusal.remedy, proof=None, detail=item.path
+            )
         )
     return VerifyEvidence(
         plan=bench.setting.plan,
@@ -145,9 +147,7 @@ def pin(attempt: Attempt) -> Answer:
     reads = []
     for name in item.reads:
         upstream = bench.heads.get(name)
-        reads.append(
-            Read(model=name, receipt=upstream.receipt if upstream else None, generation=upstream.generation if upstream else None)
-        )
+        reads.append(Read(model=name, receipt=upstream.receipt if upstream else None, generation=upstream.generation if upstream else None))
     return BootstrapEvidence(
         plan=bench.setting.plan,
         item=bench.sealed.get(item.model, ""),
@@ -282,7 +282,9 @@ def _insert(attempt: Attempt, transaction: Transaction, body: ReceiptBody) -> st
     )
     if control.rows_touched(moved) != 1:
         message = f"the head of `{body.model}` is not the one that was expected: another writer was here"
-        raise WarehouseError(message, kind="permanent", scope="transaction", code="W610", remedy="run it again: it looks at what is there now")
+        raise WarehouseError(
+            message, kind="permanent", scope="transaction", code="W610", remedy="run it again: it looks at what is there now"
+        )
     return receipt
 
 
@@ -324,10 +326,14 @@ def _may_retry(error: WarehouseError, answers: Mapping[str, object], tries: int)
 def _failed(attempt: Attempt, error: WarehouseError, role: str) -> Refuse:
     code = "P420" if role.startswith("bind:") and error.code == "W608" else error.code
     because = error.message if code != "P420" else f"the view {role.removeprefix('bind:')} would break: {error.message}"
-    remedy = error.remedy or ("select that view too, or change it first" if code == "P420" else "mend what the message names, and run it again")
+    remedy = error.remedy or (
+        "select that view too, or change it first" if code == "P420" else "mend what the message names, and run it again"
+    )
     cause: Literal["interrupt", "warehouse"] = "interrupt" if code == INTERRUPTED else "warehouse"
     detail = f"{attempt.item.path}: in the statement `{role}`" if attempt.item.path else f"in the statement `{role}`"
-    return Refuse(evidence=RefuseEvidence(cause=cause, code=code, because=because, remedy=remedy, proof=RolledBack(body=None), detail=detail))
+    return Refuse(
+        evidence=RefuseEvidence(cause=cause, code=code, because=because, remedy=remedy, proof=RolledBack(body=None), detail=detail)
+    )
 
 
 def find(attempt: Attempt) -> Answer:
@@ -347,7 +353,9 @@ def find(attempt: Attempt) -> Answer:
         return CommitEvidence(anchor=anchor, receipt=Found(id=row.receipt, body=body), tries=max(attempt.tries, 1))
     because = "COMMIT was sent, and its receipt is positively not there: nothing was written"
     return Refuse(
-        evidence=RefuseEvidence(cause="warehouse", code="W608", because=because, remedy="run it again", proof=Absent(), detail=attempt.item.path)
+        evidence=RefuseEvidence(
+            cause="warehouse", code="W608", because=because, remedy="run it again", proof=Absent(), detail=attempt.item.path
+        )
     )
 
 

@@ -103,7 +103,14 @@ def demand(sight: Sight, target: str) -> None:
         remedy = finding.remedy.replace("TARGET", target)
         summary = f"ledger and warehouse of target `{target}` cannot be trusted together"
         raise Refused(
-            Diagnostic(code=finding.code, summary=summary, because=f"{finding.because} (row {finding.row})", remedy=remedy, subject=target, invariant="I2")
+            Diagnostic(
+                code=finding.code,
+                summary=summary,
+                because=f"{finding.because} (row {finding.row})",
+                remedy=remedy,
+                subject=target,
+                invariant="I2",
+            )
         )
 
 

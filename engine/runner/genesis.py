@@ -41,4 +41,3 @@ def found_warehouse(directory: Path, session: Session, clock: Clock) -> None:
     bound = control.genesis(project=evidence.project, warehouse=evidence.warehouse, ledger=evidence.ledger, since=stamp(clock()))
     permit = act_permit(first.entry, first.digest, [statement.digest for statement, _ in bound])
     session.act(permit, bound)
-

@@ -152,7 +152,9 @@ def discover(
     return World(sources=found, files=files, unreadable=unreadable)
 
 
-def _columns(source: Source, target: TargetConfig, reader: Reader, catalog: Catalog | None, files: tuple[str, ...]) -> tuple[Column, ...] | None:
+def _columns(
+    source: Source, target: TargetConfig, reader: Reader, catalog: Catalog | None, files: tuple[str, ...]
+) -> tuple[Column, ...] | None:
     """Columns as they are; `None` where the relation positively is not there; empty where there is nothing to look at."""
     if source.path is not None:
         return reader.columns_of(f"SELECT * FROM {source_sql(source, target, files)}") if files else ()

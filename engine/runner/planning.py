@@ -70,9 +70,7 @@ def modified_of(compiled: Compiled, heads: Mapping[str, Digests | None]) -> froz
 def digests_of_heads(sight_fold: object) -> dict[str, Digests | None]:
     """Digests of every head that the ledger knows and that has a relation."""
     models = getattr(sight_fold, "models", {})
-    return {
-        name: known.last.digests for name, known in models.items() if known.last is not None and known.last.head.token is not None
-    }
+    return {name: known.last.digests for name, known in models.items() if known.last is not None and known.last.head.token is not None}
 
 
 def choose(compiled: Compiled, request: Request, heads: Mapping[str, Digests | None]) -> tuple[frozenset[str], tuple[str, ...]]:
@@ -205,16 +203,30 @@ def _check_options(options: Options, selected: frozenset[str], compiled: Compile
         for model in models:
             if model in selected and compiled.models[model].kind != "ephemeral":
                 continue
-            because = "it is an ephemeral model, which makes nothing" if model in selected else "it is not selected" if model in compiled.models else "there is no such model"
+            because = (
+                "it is an ephemeral model, which makes nothing"
+                if model in selected
+                else "it is not selected"
+                if model in compiled.models
+                else "there is no such model"
+            )
             findings.append(
                 Diagnostic(
-                    code="P422", summary=f"{option} names `{model}`", because=because, remedy=did_you_mean(model, selected, "select it too, or take the option out")
+                    code="P422",
+                    summary=f"{option} names `{model}`",
+                    because=because,
+                    remedy=did_you_mean(model, selected, "select it too, or take the option out"),
                 )
             )
     ranged = options.range_low is not None or options.range_high is not None
     if ranged and not any(compiled.models[name].kind == "incremental" for name in selected):
         findings.append(
-            Diagnostic(code="P422", summary="--from and --to were given", because="no selected model is incremental", remedy="select an incremental model, or take them out")
+            Diagnostic(
+                code="P422",
+                summary="--from and --to were given",
+                because="no selected model is incremental",
+                remedy="select an incremental model, or take them out",
+            )
         )
     if findings:
         raise Refused(*findings)
@@ -235,14 +247,20 @@ def _sealed(plan_id: str, models: int, findings: Sequence[Diagnostic], observati
 
     machine = Plan(plan_id, write)
     told = tuple(
-        Finding(code=finding.code, severity="error" if finding.severity == "error" else "warning", summary=finding.summary) for finding in findings
+        Finding(code=finding.code, severity="error" if finding.severity == "error" else "warning", summary=finding.summary)
+        for finding in findings
     )
     step = machine.step("compile", CompileEvidence(models=models, findings=told))
     if machine.state_name == "compiled":
         step = machine.step("seal", observations)
     if machine.state_name != "sealed":
         failing = [verdict for verdict in step.transition.verdicts if verdict.holds == "no"]
-        raise Refused(*(Diagnostic(code=verdict.code, summary=verdict.because, remedy=verdict.remedy, invariant=verdict.invariant) for verdict in failing))
+        raise Refused(
+            *(
+                Diagnostic(code=verdict.code, summary=verdict.because, remedy=verdict.remedy, invariant=verdict.invariant)
+                for verdict in failing
+            )
+        )
     return tuple(steps)
 
 
@@ -267,7 +285,9 @@ def save(directory: Path, planned: Planned) -> Path:
         make_directory(plans_directory(directory))
         write_file(path, msgspec.json.encode(stored) + b"\n")
     except OSError as error:
-        raise refused("K741", "the plan cannot be saved", because=str(error), remedy="make its directory writable, or plan with --no-save") from error
+        raise refused(
+            "K741", "the plan cannot be saved", because=str(error), remedy="make its directory writable, or plan with --no-save"
+        ) from error
     return path
 
 
@@ -291,15 +311,21 @@ def load(directory: Path, plan_id: str, elsewhere: Mapping[str, Path]) -> Planne
         stored = msgspec.json.decode(data, type=_Stored)
         body = msgspec.json.decode(bytes(stored.body), type=PlanBody)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise refused("P402", f"plan {plan_id} is not as it was sealed", because=f"it does not decode: {error}", remedy="make a new plan") from error
+        raise refused(
+            "P402", f"plan {plan_id} is not as it was sealed", because=f"it does not decode: {error}", remedy="make a new plan"
+        ) from error
     if digest("plan", bytes(stored.body)) != stored.id or stored.id != path.stem:
-        raise refused("P402", f"plan {plan_id} is not as it was sealed", because="its bytes are not those that its id names", remedy="make a new plan")
+        raise refused(
+            "P402", f"plan {plan_id} is not as it was sealed", because="its bytes are not those that its id names", remedy="make a new plan"
+        )
     return Planned(id=stored.id, body=body, history=stored.history, findings=(), said=())
 
 
 def _plan_file(directory: Path, plan_id: str, elsewhere: Mapping[str, Path]) -> Path:
     if not plan_id or plan_id.strip("0123456789abcdef"):
-        raise refused("P401", f"`{plan_id}` is no plan", because="a plan's id is written in 0-9 and a-f", remedy="`interlock plan` prints it")
+        raise refused(
+            "P401", f"`{plan_id}` is no plan", because="a plan's id is written in 0-9 and a-f", remedy="`interlock plan` prints it"
+        )
     found = sorted(plans_directory(directory).glob(f"{plan_id}*.json"))
     if len(found) == 1:
         return found[0]
@@ -308,4 +334,9 @@ def _plan_file(directory: Path, plan_id: str, elsewhere: Mapping[str, Path]) -> 
     for name, other in elsewhere.items():
         if next(plans_directory(other).glob(f"{plan_id}*.json"), None) is not None:
             raise refused("P405", f"plan {plan_id[:12]} was made against target `{name}`", remedy=f"apply it with `--target {name}`")
-    raise refused("P401", f"there is no plan {plan_id}", because=f"none is saved in {plans_directory(directory).name}/ of this target", remedy="make one with `interlock plan`")
+    raise refused(
+        "P401",
+        f"there is no plan {plan_id}",
+        because=f"none is saved in {plans_directory(directory).name}/ of this target",
+        remedy="make one with `interlock plan`",
+    )

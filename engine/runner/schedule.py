@@ -152,7 +152,9 @@ def _ended(work: Work, item: Item, attempt: Attempt) -> None:
 def _withheld(work: Work, item: Item) -> RefuseEvidence | None:
     """Why an item is not begun at all."""
     if work.stop.is_set():
-        return RefuseEvidence(cause="interrupt", code="G562", because="the run was interrupted before it began", remedy="run it again", proof=None)
+        return RefuseEvidence(
+            cause="interrupt", code="G562", because="the run was interrupted before it began", remedy="run it again", proof=None
+        )
     for upstream in item.upstreams:
         if work.states.get(upstream) in ("refused", "in_doubt"):
             return upstream_refused(upstream, _root(work, upstream))

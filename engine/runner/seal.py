@@ -18,7 +18,14 @@ def digest_of_heads(heads: tuple[HeadRow, ...]) -> str:
 
 
 def close_run(
-    machine: Run, session: Session, *, project: str, serial: int, ends: tuple[ScopeEnd, ...], sync: Callable[[], None], tip: Callable[[], str]
+    machine: Run,
+    session: Session,
+    *,
+    project: str,
+    serial: int,
+    ends: tuple[ScopeEnd, ...],
+    sync: Callable[[], None],
+    tip: Callable[[], str],
 ) -> Literal["succeeded", "partial", "refused"]:
     """Seal, read back, close. A seal that a killed process left is taken as it is.
 

@@ -32,7 +32,15 @@ class Settled:
 
 
 def settle_all(
-    fold: Fold, session: Session, *, project: str, by: str, append: Callable[..., str], sync: Callable[[], None], serial: int, tip: Callable[[], str]
+    fold: Fold,
+    session: Session,
+    *,
+    project: str,
+    by: str,
+    append: Callable[..., str],
+    sync: Callable[[], None],
+    serial: int,
+    tip: Callable[[], str],
 ) -> list[Settled]:
     """Every open run of the ledger, oldest first.
 
@@ -56,7 +64,15 @@ def settle_all(
 
 
 def settle_one(
-    run: RunFold, session: Session, *, project: str, by: str, append: Callable[..., str], sync: Callable[[], None], serial: int, tip: Callable[[], str]
+    run: RunFold,
+    session: Session,
+    *,
+    project: str,
+    by: str,
+    append: Callable[..., str],
+    sync: Callable[[], None],
+    serial: int,
+    tip: Callable[[], str],
 ) -> Settled:
     """One open run. Where an attempt stays in doubt, the run stays open."""
 
