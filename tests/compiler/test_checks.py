@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.compiler.projects import codes, compiled, errors, model
 
 from interlock.engine.compiler.compiled import Compiled
-from tests.compiler.projects import codes, compiled, errors, model
 
 TEXT = "select id, amount, status, ordered_at, day from raw.orders"
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_asked_is_refused(body: str, tmp_path: Path) -> None:
         ('sql = "select * from nowhere"', "L204"),
         ('sql = "delete from m"', "L203"),
         ('sql = "select * from m; select 1"', "L202"),
-        ('sql = "select * from read_csv(\'x.csv\')"', "L208"),
+        ("sql = \"select * from read_csv('x.csv')\"", "L208"),
         ('sql = "select * from m where id > $nothing"', "L209"),
         ('expression = "amount > $nothing"', "L209"),
         ('expression = "id in (select id from nowhere)"', "L204"),
@@ -76,7 +76,7 @@ def test_a_text_in_a_check_is_held_to_the_rules_of_a_model(body: str, code: str,
     [
         'expression = "amount > 0"',
         'expression = "amount > 0 -- always"',
-        'expression = "amount in (1, 2) and status <> \'(\'"',
+        "expression = \"amount in (1, 2) and status <> '('\"",
         'expression = "id in (select id from raw.customers)"',
         'expression = "ordered_at <= $as_of"',
         'expression = "m.amount > 0"',
@@ -127,7 +127,11 @@ def test_a_check_of_a_later_model_is_a_circle_unless_it_comes_after_publication(
 
 
 def test_checks_of_seeds_are_bound(tmp_path: Path) -> None:
-    files = {"models/m.sql": "select 1 as a", "seeds/letters.csv": "letter,place\na,1\n", "seeds/letters.toml": '[[checks]]\nunique = ["plaze"]\n'}
+    files = {
+        "models/m.sql": "select 1 as a",
+        "seeds/letters.csv": "letter,place\na,1\n",
+        "seeds/letters.toml": '[[checks]]\nunique = ["plaze"]\n',
+    }
     assert codes(compiled(tmp_path, files)) == ["L225"]
 
 

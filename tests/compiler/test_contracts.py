@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.compiler.projects import codes, compiled, errors, model, the
 
 TEXT = "select id, amount, status from raw.orders"
@@ -43,7 +42,11 @@ def test_a_false_promise_stops_compilation(contract: str, code: str, key: str, t
 def test_a_type_may_be_spelled_as_the_warehouse_understands_it(tmp_path: Path) -> None:
     found = model(tmp_path, TEXT, _contract('ID]\ntype = "int8"', 'amount]\ntype = "numeric( 10 , 2)"', 'status]\ntype = "text"'))
     assert errors(found) == []
-    assert [(promise.column, promise.type) for promise in found.models["m"].contract] == [("ID", "BIGINT"), ("amount", "DECIMAL(10,2)"), ("status", "VARCHAR")]
+    assert [(promise.column, promise.type) for promise in found.models["m"].contract] == [
+        ("ID", "BIGINT"),
+        ("amount", "DECIMAL(10,2)"),
+        ("status", "VARCHAR"),
+    ]
     assert [finding.proof for finding in found.models["m"].contract_findings] == ["compiled"] * 3
 
 
@@ -56,7 +59,7 @@ def test_not_null_is_proved_on_the_rows_and_said_so(tmp_path: Path) -> None:
 
 
 def test_a_nested_type_is_compared_whole(tmp_path: Path) -> None:
-    good = "[contract.columns.place]\ntype = \"struct(city text, zip int)\"\n[contract.columns.tags]\ntype = \"text[]\""
+    good = '[contract.columns.place]\ntype = "struct(city text, zip int)"\n[contract.columns.tags]\ntype = "text[]"'
     bad = good.replace("zip int", "zip bigint")
     assert errors(model(tmp_path / "a", "select place, tags from raw.customers", good)) == []
     assert codes(model(tmp_path / "b", "select place, tags from raw.customers", bad)) == ["C303"]

@@ -7,10 +7,10 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.compiler.projects import AS_OF, CONFIG, SOURCES, compiled
 
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.project.project import Variable
-from tests.compiler.projects import AS_OF, CONFIG, SOURCES, compiled
 
 CORPUS = Path(__file__).with_name("corpus.sql").read_text()
 
@@ -21,7 +21,10 @@ MODELS = {
     "numbers": "select * from (values (1, 'one'), (2, 'two'), (3, 'three'), (null, null)) as v(n, word)",
     "people": "select * from (values ('ann', 30), ('bob', 2), ('cy', 1)) as v(name, age)",
 }
-EPHEMERALS = {"tiny": "select n as x from numbers where n < 3 -- few", "doubled": "with numbers as (select x * 2 as x from tiny) select * from numbers;"}
+EPHEMERALS = {
+    "tiny": "select n as x from numbers where n < 3 -- few",
+    "doubled": "with numbers as (select x * 2 as x from tiny) select * from numbers;",
+}
 LETTERS = "letter,place\na,1\nb,2\n"
 MACROS = "create macro twice(a) as a * 2;\n-- more\ncreate macro up_to(a) as table select range as x from range(a);\n"
 ORDERS = """(1, 1, 10.50, 'new', '2024-01-01 10:00:00+00', date '2024-01-01'), (2, 1, 20, 'paid', '2024-01-02 11:00:00+00', date '2024-01-02'),
@@ -89,7 +92,9 @@ def warehouse(shop: Compiled) -> duckdb.DuckDBPyConnection:
     for name in MODELS:
         connection.execute(f'create table "warehouse"."main"."{name}" as {shop.models[name].sql}')
         connection.execute(f"create temp table {name} as select 'not this one' as wrong")
-    connection.execute('create table "warehouse"."main"."letters" as select * from (values (\'a\', 1::bigint), (\'b\', 2::bigint)) as v(letter, place)')
+    connection.execute(
+        'create table "warehouse"."main"."letters" as select * from (values (\'a\', 1::bigint), (\'b\', 2::bigint)) as v(letter, place)'
+    )
     for macro in shop.macros:
         connection.execute(macro)
     return connection
@@ -107,7 +112,16 @@ def test_the_rows_are_the_same(name: str, shop: Compiled, by_hand: duckdb.DuckDB
 
 def given(text: str) -> str:
     """The author's text with values as a person would write them."""
-    values = {"word": "'two'", "some": "[1, 3]", "factor": "2", "minus": "(-5)", "day": "date '2024-02-29'", "yes": "true", "rate": "'1.50'", "target": "'dev'"}
+    values = {
+        "word": "'two'",
+        "some": "[1, 3]",
+        "factor": "2",
+        "minus": "(-5)",
+        "day": "date '2024-02-29'",
+        "yes": "true",
+        "rate": "'1.50'",
+        "target": "'dev'",
+    }
     if "$$" in text:
         return text
     for variable, value in values.items():

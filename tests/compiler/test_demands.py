@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.compiler.projects import codes, compiled, errors, model, the
 
 from interlock.engine.compiler.compiled import Compiled
-from tests.compiler.projects import codes, compiled, errors, model, the
 
 APPEND = 'materialized = "incremental"\nstrategy = "append"\nwatermark = "{watermark}"\n'
 MERGE = 'materialized = "incremental"\nstrategy = "merge"\nwatermark = "ordered_at"\nunique_key = ["{key}"]\n'
@@ -45,7 +45,20 @@ def test_a_column_that_is_not_there_or_will_not_do_is_named(toml: str, code: str
 
 @pytest.mark.parametrize(
     "kind",
-    ["TINYINT", "BIGINT", "HUGEINT", "UBIGINT", "DECIMAL(18,4)", "DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMPTZ", "VARCHAR"],
+    [
+        "TINYINT",
+        "BIGINT",
+        "HUGEINT",
+        "UBIGINT",
+        "DECIMAL(18,4)",
+        "DATE",
+        "TIMESTAMP",
+        "TIMESTAMP_S",
+        "TIMESTAMP_MS",
+        "TIMESTAMP_NS",
+        "TIMESTAMPTZ",
+        "VARCHAR",
+    ],
 )
 def test_a_watermark_may_have_a_type_with_a_total_order(kind: str, tmp_path: Path) -> None:
     found = model(tmp_path, f"select cast(id as varchar)::{kind} as w from raw.orders", APPEND.format(watermark="w"))
@@ -64,7 +77,14 @@ def test_text_under_a_collation_is_no_watermark(tmp_path: Path) -> None:
     assert codes(compiled(tmp_path, files)) == ["L221"]
 
 
-@pytest.mark.parametrize("text", ["select id, ordered_at, random() as r from raw.orders", "select id, ordered_at from raw.orders where ordered_at < now()", "select id, ordered_at from raw.orders where day <= current_date"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select id, ordered_at, random() as r from raw.orders",
+        "select id, ordered_at from raw.orders where ordered_at < now()",
+        "select id, ordered_at from raw.orders where day <= current_date",
+    ],
+)
 @pytest.mark.parametrize("toml", [MERGE.format(key="id"), SNAPSHOT.format(time="ordered_at"), "deterministic = true\n"])
 def test_what_moves_by_itself_is_refused_where_rows_must_be_repeatable(text: str, toml: str, tmp_path: Path) -> None:
     found = model(tmp_path, text, toml)

@@ -7,7 +7,9 @@ from interlock.engine.warehouse.duckdb import parser
 
 
 def test_every_function_that_the_engine_does_not_call_consistent_is_known() -> None:
-    unknown = {name for name in parser.functions().unstable if not is_volatile(name, 1) and not is_outside(name) and name not in UNSTABLE_BY_ZONE}
+    unknown = {
+        name for name in parser.functions().unstable if not is_volatile(name, 1) and not is_outside(name) and name not in UNSTABLE_BY_ZONE
+    }
     assert unknown == set()
 
 

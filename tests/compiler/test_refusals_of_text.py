@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tests.compiler.projects import codes, compiled, errors, model, place, the
 
 CASES = [
@@ -47,7 +46,7 @@ CASES = [
     ("L207", "select 1 as a union all select a from m", 1, 39, 1),
     ("L207", "select a from main.m", 1, 15, 6),
     ("L208", "select * from 'landing/a.parquet'", 1, 15, 19),
-    ("L208", "select * from \"landing/a.parquet\"", 1, 15, 19),
+    ("L208", 'select * from "landing/a.parquet"', 1, 15, 19),
     ("L208", "select * from read_csv('a.csv')", 1, 15, 8),
     ("L208", "select * from read_text('/etc/passwd')", 1, 15, 9),
     ("L208", "select * from glob('*')", 1, 15, 4),
@@ -98,8 +97,13 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("code", "text", "line", "column", "length"), CASES, ids=[f"{case[0]}-{index}" for index, case in enumerate(CASES)])
-def test_it_is_found_where_it_stands(code: str, text: str, line: int | None, column: int | None, length: int | None, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("code", "text", "expected"),
+    [(case[0], case[1], case[2:]) for case in CASES],
+    ids=[f"{case[0]}-{index}" for index, case in enumerate(CASES)],
+)
+def test_it_is_found_where_it_stands(code: str, text: str, expected: tuple[int | None, int | None, int | None], tmp_path: Path) -> None:
+    line, column, length = expected
     found = model(tmp_path, text, models__m2="select 1 as a")
     assert code in codes(found), [(finding.code, finding.summary, finding.because) for finding in found.findings]
     finding = next(finding for finding in found.findings if finding.code == code)
@@ -174,7 +178,9 @@ def test_it_is_taken_without_a_word(text: str, tmp_path: Path) -> None:
 
 
 def test_a_text_that_is_not_sql_does_not_keep_others_from_being_looked_at(tmp_path: Path) -> None:
-    found = compiled(tmp_path, {"models/a.sql": "select +", "models/b.sql": "select nope from raw.orders", "models/c.sql": "select 1 as x from a"})
+    found = compiled(
+        tmp_path, {"models/a.sql": "select +", "models/b.sql": "select nope from raw.orders", "models/c.sql": "select 1 as x from a"}
+    )
     assert [(finding.code, finding.subject) for finding in found.findings] == [("L200", "a"), ("L201", "b"), ("L220", "c")]
     assert the(found, "L220").severity == "note"
     assert found.models["c"].blocked
@@ -192,7 +198,12 @@ def test_an_error_is_told_once_and_not_again_by_those_that_read_it(tmp_path: Pat
 def test_a_circle_is_named_in_full(tmp_path: Path) -> None:
     found = compiled(
         tmp_path,
-        {"models/a.sql": "select * from b", "models/b.sql": "select * from c", "models/c.sql": "select *\nfrom a", "models/d.sql": "select * from a"},
+        {
+            "models/a.sql": "select * from b",
+            "models/b.sql": "select * from c",
+            "models/c.sql": "select *\nfrom a",
+            "models/d.sql": "select * from a",
+        },
     )
     finding = the(found, "L206")
     assert finding.because == "`a` reads `b` reads `c` reads `a`"

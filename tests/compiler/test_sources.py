@@ -1,0 +1,193 @@
+"""Sources: how they are read, what is known of their columns, and models that are not asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import pytest
+from tests.compiler.projects import CONFIG, SOURCES, codes, column, columns, compiled, errors, the
+
+from interlock.engine.compiler.sources import attachments, database_alias, match_files
+from interlock.engine.compiler.world import World
+from interlock.engine.diagnostics import Refused
+from interlock.engine.project.load import load
+from interlock.engine.warehouse.duckdb.quoting import file_name
+from interlock.machines.evidence import Column
+
+FILES = """
+[sources.landing]
+path = "landing/*.csv"
+[sources.landing.options]
+header = true
+nullstr = "NA"
+[sources.landing.columns]
+id = "BIGINT"
+"a b" = "DECIMAL(10,2)"
+
+[sources.plain]
+path = "landing/*.csv"
+
+[sources.events]
+path = "events/**/*.json"
+[sources.events.columns]
+at = "TIMESTAMPTZ"
+
+["sources"."other.people"]
+database = "data/other.duckdb"
+[sources."other.people".columns]
+name = "VARCHAR"
+""".replace('["sources"."other', '[sources."other')
+LANDED = {
+    "landing/b.csv": "id,x,a b\n2,u,NA\n",
+    "landing/a.csv": "id,x,a b\n1,t,1.50\n",
+    "events/2024/01/e.json": '{"at": "2024-01-01T00:00:00Z"}\n',
+}
+
+
+def test_files_are_put_in_as_a_reader_over_what_was_matched(tmp_path: Path) -> None:
+    text = "select landing.*, events.at from landing join events on true"
+    found = compiled(tmp_path, {**LANDED, "sources.toml": FILES, "models/m.sql": text})
+    assert errors(found) == []
+    assert found.sources["landing"].files == ("landing/a.csv", "landing/b.csv")
+    a, b, e = (file_name(name) for name in ("landing/a.csv", "landing/b.csv", "events/2024/01/e.json"))
+    assert found.models["m"].sql == (
+        f'select landing.*, events.at from (SELECT "id", "a b" FROM read_csv([{a}, {b}], header = TRUE, nullstr = \'NA\', '
+        f"types = {{'id': 'BIGINT', 'a b': 'DECIMAL(10,2)'}})) AS \"landing\" join (SELECT \"at\" FROM read_json([{e}], "
+        "columns = {'at': 'TIMESTAMPTZ'})) AS \"events\" on true"
+    )
+    connection = duckdb.connect()
+    connection.execute("set TimeZone = 'UTC'")
+    connection.execute(f"set file_search_path = '{tmp_path}'")
+    rows = connection.sql(found.models["m"].sql)
+    assert (rows.columns, [str(kind) for kind in rows.types]) == (list(columns(found)), list(columns(found).values()))
+    assert sorted(str(row[:2]) for row in rows.fetchall()) == ["(1, Decimal('1.50'))", "(2, None)"]
+
+
+def test_another_database_file_is_read_under_an_alias_of_its_path(tmp_path: Path) -> None:
+    found = compiled(tmp_path, {"sources.toml": FILES, "models/m.sql": "select people.name from other.people"})
+    alias = database_alias("data/other.duckdb")
+    assert found.models["m"].sql == f'select people.name from "{alias}"."other"."people" AS "people"'
+    assert attachments(load(tmp_path, environment={}), found) == {alias: tmp_path / "data/other.duckdb"}
+    assert alias.startswith("src_")
+    assert len(alias) == 20
+
+
+def test_a_pattern_that_matches_nothing_is_an_error_for_those_that_read_it(tmp_path: Path) -> None:
+    files = {"sources.toml": FILES, "models/m.sql": "select id from landing", "models/n.sql": "select 1 as a"}
+    finding = the(compiled(tmp_path, files), "S119")
+    assert finding.at is not None
+    assert (finding.at.path, finding.at.key) == ("sources.toml", "sources.landing.path")
+    assert errors(compiled(tmp_path, {"models/m.sql": "select 2 as b", "sources.toml": FILES})) == []
+
+
+def test_files_are_sorted_and_relative_with_forward_slashes(tmp_path: Path) -> None:
+    compiled(tmp_path, {**LANDED, "sources.toml": FILES, "models/m.sql": "select 1 as a"})
+    matched = match_files(load(tmp_path, environment={}))
+    assert matched == {
+        "landing": ("landing/a.csv", "landing/b.csv"),
+        "plain": ("landing/a.csv", "landing/b.csv"),
+        "events": ("events/2024/01/e.json",),
+    }
+
+
+def test_without_declared_columns_the_warehouse_must_be_looked_at(tmp_path: Path) -> None:
+    files = {**LANDED, "sources.toml": FILES, "models/m.sql": "select x from plain"}
+    assert codes(compiled(tmp_path, files)) == ["L220", "S105"]
+    world = World(sources={"plain": (column("id", "BIGINT"), column("x", "VARCHAR"))}, files={"plain": ("landing/a.csv",)})
+    found = compiled(tmp_path, files, world=world)
+    assert errors(found) == []
+    assert columns(found) == {"x": "VARCHAR"}
+    assert found.models["m"].sql == f'select x from read_csv([{file_name("landing/a.csv")}]) AS "plain"'
+    assert found.sources["plain"].origin == "discovered"
+
+
+def test_a_source_that_is_not_as_declared_is_refused_with_the_difference(tmp_path: Path) -> None:
+    there = (column("ID", "INTEGER"), column("amount", "DECIMAL(10,2)"), column("more", "VARCHAR"))
+    found = compiled(tmp_path, {"models/m.sql": "select * from raw.orders"}, world=World(sources={"raw.orders": there}))
+    assert {(finding.code, finding.at.key if finding.at else "") for finding in errors(found)} == {
+        ("P407", f"sources.raw.orders.columns.{name}") for name in ("id", "customer", "status", "ordered_at", "day")
+    }
+
+
+def test_columns_that_nobody_declared_are_seen_by_a_star(tmp_path: Path) -> None:
+    declared = SOURCES.replace('id = "BIGINT"\ncustomer = "INTEGER"', 'id = "BIGINT"\ncustomer = "INTEGER"')
+    there = (
+        *(
+            column(name, kind)
+            for name, kind in [("id", "BIGINT"), ("customer", "INTEGER"), ("amount", "DECIMAL(10,2)"), ("status", "VARCHAR")]
+        ),
+    )
+    there = (*there, column("ordered_at", "TIMESTAMP WITH TIME ZONE"), column("day", "DATE"), column("extra", "BLOB"))
+    found = compiled(
+        tmp_path, {"sources.toml": declared, "models/m.sql": "select * from raw.orders"}, world=World(sources={"raw.orders": there})
+    )
+    assert errors(found) == []
+    assert columns(found)["extra"] == "BLOB"
+
+
+def test_a_source_that_gave_no_answer_is_not_taken_as_declared(tmp_path: Path) -> None:
+    found = compiled(tmp_path, {"models/m.sql": "select * from raw.orders"}, world=World(unreadable={"raw.orders": "permission denied"}))
+    finding = the(found, "P425")
+    assert finding.because == "permission denied"
+
+
+def test_a_declared_type_must_be_one(tmp_path: Path) -> None:
+    found = compiled(tmp_path, {"sources.toml": '[sources.s.columns]\na = "BIGNT"\n', "models/m.sql": "select a from s"})
+    assert codes(found) == ["C304", "L220"]
+
+
+def test_only_what_is_asked_for_and_what_it_reads_is_looked_at(tmp_path: Path) -> None:
+    files = {
+        "models/a.sql": "select id from raw.orders",
+        "models/b.sql": "select id from a",
+        "models/broken.sql": "select +",
+        "models/c.sql": "select id from b",
+    }
+    found = compiled(tmp_path, files, only=frozenset({"b"}))
+    assert list(found.models) == ["a", "b"]
+    assert found.findings == ()
+
+
+def test_what_is_not_asked_for_is_read_as_it_stands_in_the_warehouse(tmp_path: Path) -> None:
+    files = {"models/a.sql": "select id, status as new_name from raw.orders", "models/b.sql": "select id, new_name from a"}
+    deployed = World(deployed={"a": (column("id", "INTEGER"), column("old_name", "VARCHAR"))})
+    found = compiled(tmp_path, files, only=frozenset({"b"}), world=World(sources=_raw(), deployed=deployed.deployed))
+    assert codes(found) == ["L201"]
+    both = compiled(tmp_path, files, only=frozenset({"a", "b"}), world=World(sources=_raw(), deployed=deployed.deployed))
+    assert errors(both) == []
+    assert columns(both, "b") == {"id": "BIGINT", "new_name": "VARCHAR"}
+
+
+def test_an_upstream_that_does_not_compile_is_read_as_it_stands(tmp_path: Path) -> None:
+    files = {"models/a.sql": "select nope from raw.orders", "models/b.sql": "select id from a"}
+    world = World(sources=_raw(), deployed={"a": (column("id", "INTEGER"),)})
+    found = compiled(tmp_path, files, only=frozenset({"b"}), world=world)
+    assert [(finding.code, finding.subject) for finding in found.findings] == [("L201", "a")]
+    assert columns(found, "b") == {"id": "INTEGER"}
+    assert (found.models["a"].blocked, found.models["b"].blocked) == (True, False)
+
+
+def _raw() -> dict[str, tuple[Column, ...]]:
+    kinds = {
+        "id": "BIGINT",
+        "customer": "INTEGER",
+        "amount": "DECIMAL(10,2)",
+        "status": "VARCHAR",
+        "ordered_at": "TIMESTAMP WITH TIME ZONE",
+        "day": "DATE",
+    }
+    return {"raw.orders": tuple(column(name, kind) for name, kind in kinds.items())}
+
+
+def test_a_setting_that_the_warehouse_does_not_take_is_refused(tmp_path: Path) -> None:
+    config = CONFIG + '[targets.dev.settings]\nTimeZone = "Nowhere/Land"\n'
+    with pytest.raises(Refused) as refused:
+        compiled(tmp_path, {"interlock.toml": config, "models/m.sql": "select 1 as a"})
+    assert refused.value.findings[0].code == "S104"
+
+
+def test_a_setting_changes_what_is_bound(tmp_path: Path) -> None:
+    config = CONFIG + "[targets.dev.settings]\ninteger_division = true\n"
+    assert columns(compiled(tmp_path / "a", {"models/m.sql": "select 3 / 2 as q"})) == {"q": "DOUBLE"}
+    assert columns(compiled(tmp_path / "b", {"interlock.toml": config, "models/m.sql": "select 3 / 2 as q"})) == {"q": "INTEGER"}
