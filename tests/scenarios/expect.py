@@ -116,4 +116,10 @@ def brief(said: Said) -> str:
         f"{finding['code']} {finding.get('severity')}: {finding['summary']} | {finding.get('because', '')} | {finding.get('remedy', '')}"
         for finding in said.envelope.get("findings", [])
     ]
+    lines += [
+        f"{model['model']} {model['code']}: {model['because']} | {model['remedy']} | {model['detail']}"
+        for model in said.models
+        if model["code"]
+    ]
+    lines += [f"{item['model']} {item['refusal']}" for item in said.body.get("items", []) if item.get("refusal")]
     return "\n".join([*lines, f"actions {said.actions}", f"states {said.states}"])
