@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -54,7 +55,7 @@ class Analysis:
         self.subject = subject
         self.findings: list[Diagnostic] = []
         self.reading: Reading | None = None
-        self.canonical = ""
+        self._trees: tuple[Tree, ...] = ()
         self.places: list[Place] = []
         self.edits: list[Edit] = []
         self.variables: tuple[str, ...] = ()
@@ -66,7 +67,7 @@ class Analysis:
         if tree is None:
             return
         self.reading = reading = Reading(tree)
-        self.canonical = parser.canonical_of_trees((tree,))
+        self._trees = (tree,)
         for problem in reading.problems:
             self._problem(problem)
         self._calls(reading)
@@ -78,6 +79,11 @@ class Analysis:
     def broken(self) -> bool:
         """Whether there is an error."""
         return any(finding.severity == "error" for finding in self.findings)
+
+    @functools.cached_property
+    def canonical(self) -> str:
+        """The canonical form of the text; empty where it is no SELECT."""
+        return parser.canonical_of_trees(self._trees) if self._trees else ""
 
     def nodes(self) -> list[Node]:
         """What it reads, in the order of the text, with repetitions."""

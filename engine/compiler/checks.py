@@ -93,7 +93,7 @@ def _expression(check: Check, question: ExpressionHolds, owner: str, at: Positio
             subject=owner,
         )
         return Draft(check, None, None, (finding,), 0)
-    around = Text(f"{_BEFORE}{question.expression}\n) AS ok FROM {identifier(owner)}", at.path, at.key or "checks")
+    around = Text(_around(question.expression, owner), at.path, at.key or "checks")
     analysis = Analysis(around, context, subject=owner, own=owner, own_is_read=True)
     findings = list(analysis.findings)
     if analysis.reading is not None and not _is_one_item(analysis):
@@ -120,6 +120,21 @@ def _expression(check: Check, question: ExpressionHolds, owner: str, at: Positio
             for finding in findings
         ]
     return Draft(check, analysis, None, tuple(findings), len(_BEFORE.encode()) + inner.end)
+
+
+def _around(expression: str, owner: str) -> str:
+    return f"{_BEFORE}{expression}\n) AS ok FROM {identifier(owner)}"
+
+
+def texts_of(check: Check, owner: str) -> list[str]:
+    """The texts that a check will have parsed."""
+    match check.question:
+        case ExpressionHolds(expression=expression):
+            return [_around(expression, owner)]
+        case CustomSql(sql=sql):
+            return [sql]
+        case _:
+            return []
 
 
 def _not_one(text: Text) -> str:

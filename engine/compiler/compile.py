@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import structs
 
 from interlock.engine.compiler.analysis import Context
-from interlock.engine.compiler.checks import CheckBinder, Draft, Stands
+from interlock.engine.compiler.checks import CheckBinder, Draft, Stands, texts_of
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.compiler.digests import SEMANTICS_VERSION, environment_of
 from interlock.engine.compiler.finish import finished
@@ -22,7 +22,7 @@ from interlock.engine.compiler.variables import Values
 from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Diagnostic, Position, Refused
 from interlock.engine.diagnostics import in_order as findings_in_order
-from interlock.engine.project.project import Project
+from interlock.engine.project.project import ModelFile, Project, SeedFile
 from interlock.engine.warehouse.duckdb import parser, settings
 from interlock.engine.warehouse.duckdb.binder import Binder, Shadow, UnknownSetting
 from interlock.engine.warehouse.duckdb.quoting import relation
@@ -81,6 +81,8 @@ class _Compilation:
 
     def run(self) -> Compiled:
         wanted = set(self.names.nodes) if self.only is None else set(self.only) & set(self.names.nodes)
+        files = [file for files in (self.project.models, self.project.seeds) for name, file in files.items() if name in wanted]
+        parser.look_ahead(text for file in files for text in _texts(file))
         self._look(wanted)
         for name in sorted({node.name for unit in self.units.values() for node in unit.all_nodes() if node.kind == "source"}):
             self.sources.compile(name)
@@ -280,6 +282,12 @@ class _Compilation:
         for macro in self.macros.ordered:
             found.update(macro.variables)
         return tuple(sorted(found))
+
+
+def _texts(file: ModelFile | SeedFile) -> list[str]:
+    """Every text of a file that will be parsed."""
+    own = [file.text] if isinstance(file, ModelFile) else []
+    return [*own, *(text for check in file.checks for text in texts_of(check, file.name))]
 
 
 def _repeats(columns: tuple[Column, ...]) -> bool:

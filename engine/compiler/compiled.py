@@ -27,6 +27,17 @@ class CompiledCheck(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Models and seeds that it reads besides its own."""
 
 
+class RestrictedSpan(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a relation stands in `sql` at which the author asks for a predicate. Offsets are in characters."""
+
+    pair: str
+    """As the sidecar has it, `relation.column`."""
+    column: str
+    type: str
+    start: int
+    end: int
+
+
 class CompiledModel(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model, a seed or an ephemeral, compiled."""
 
@@ -72,6 +83,8 @@ class CompiledModel(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     path: str
     as_of_columns: tuple[str, ...] = ()
     """Output columns whose expression reads `$as_of` (left out of the append comparison)."""
+    restricted: tuple[RestrictedSpan, ...] = ()
+    """Spans at which `restrict` asks for a predicate (see `restrict.py`)."""
     blocked: bool = False
     """It, or something that it reads, has an error: nothing above can be relied on."""
     definition_parts: dict[str, str] = {}

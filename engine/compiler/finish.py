@@ -77,6 +77,7 @@ def finished(unit: Unit, around: Surroundings, layer: int) -> CompiledModel:
         tags=unit.file.tags,
         path=unit.file.path,
         as_of_columns=tuple(sorted(output.name for output in unit.outputs or () if output.as_of)),
+        restricted=unit.restricted,
         blocked=unit.blocked or unit.errors() or not unit.bound,
         definition_parts=parts,
     )

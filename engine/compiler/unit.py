@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from interlock.engine.compiler.analysis import Analysis, Context
 from interlock.engine.compiler.checks import Draft, draft
-from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel, CompiledSource
+from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel, CompiledSource, RestrictedSpan
 from interlock.engine.compiler.contracts import Promises, compared, promises_of
 from interlock.engine.compiler.demands import columns_named, repeatability
 from interlock.engine.compiler.digests import (
@@ -16,6 +16,7 @@ from interlock.engine.compiler.digests import (
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.outputs import Output, OutputNames, misplaced, unnamed
 from interlock.engine.compiler.reading import Cast
+from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
 from interlock.engine.compiler.types import canonical_type
 from interlock.engine.diagnostics import Diagnostic, Position
@@ -69,6 +70,7 @@ class Unit:
         self.blocked = False
         self.bound = False
         self.outputs: tuple[Output, ...] | None = None
+        self.restricted: tuple[RestrictedSpan, ...] = ()
         self.model: CompiledModel | None = None
 
     @property
@@ -158,6 +160,8 @@ class Unit:
         self._look_at_columns(analysis)
         self._volatile(model, analysis, around)
         self.findings += columns_named(model, found, around.collation)
+        self.restricted, wrong = spans_of(model, analysis, run, around.run, around.columns_of)
+        self.findings += wrong
         self._compare()
 
     def _compare(self) -> None:
