@@ -51,8 +51,15 @@ class Planned(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def nodes_of(compiled: Compiled) -> dict[str, Node]:
-    """What selectors see of the project."""
-    return {name: Node(name=name, path=model.path, tags=model.tags, parents=model.references) for name, model in compiled.models.items()}
+    """What selectors see of the project: its graph, with the edges that checks make."""
+    parents: dict[str, set[str]] = {name: set(model.references) for name, model in compiled.models.items()}
+    for parent, children in compiled.children.items():
+        for child in children:
+            parents[child].add(parent)
+    return {
+        name: Node(name=name, path=model.path, tags=model.tags, parents=tuple(sorted(parents[name])))
+        for name, model in compiled.models.items()
+    }
 
 
 def modified_of(compiled: Compiled, heads: Mapping[str, Digests | None]) -> frozenset[str]:
@@ -73,12 +80,16 @@ def digests_of_heads(sight_fold: object) -> dict[str, Digests | None]:
     return {name: known.last.digests for name, known in models.items() if known.last is not None and known.last.head.token is not None}
 
 
-def choose(compiled: Compiled, request: Request, heads: Mapping[str, Digests | None]) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The selected models, and what is to be said of the selection.
+def choose(
+    compiled: Compiled, request: Request, heads: Mapping[str, Digests | None], errors: Sequence[Diagnostic] = ()
+) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The selected models, and what is to be said of the selection. `errors` are those of the project's files.
 
     Raises:
         Refused: S113, S114, S115.
     """
+    if not compiled.models and errors:
+        raise Refused(*errors)
     if not compiled.models:
         raise refused("S113", "the project is empty", because="it has no model and no seed", remedy="write a SELECT into models/NAME.sql")
     chosen = select(
@@ -88,7 +99,8 @@ def choose(compiled: Compiled, request: Request, heads: Mapping[str, Digests | N
         modified=lambda: modified_of(compiled, heads),
         new=lambda: frozenset(name for name in compiled.models if name not in heads and compiled.models[name].kind != "ephemeral"),
     )
-    said = ("nothing is modified or new: there is nothing to do",) if chosen.empty_because_state else ()
+    asked = " ".join(request.select)
+    said = (f"`{asked}` selects nothing: no model is modified or new, so there is nothing to do",) if chosen.empty_because_state else ()
     return frozenset(chosen.names), said
 
 
@@ -133,10 +145,7 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
     fold = sight.fold
-    try:
-        selected, said = choose(compiled, request, digests_of_heads(fold))
-    except Refused as error:
-        raise Refused(*error.findings, *_errors_of_files(ground), exit_code=error.exit_code) from error
+    selected, said = select_in(ground, compiled, request, digests_of_heads(fold))
     findings = findings_for(ground, compiled, selected, whole=not request.select and not request.exclude)
     stop_on_errors(findings)
     if not selected:
@@ -187,8 +196,19 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
     return Planned(id=plan_id, body=body, history=history, findings=findings, said=said)
 
 
-def _errors_of_files(ground: Ground) -> tuple[Diagnostic, ...]:
-    return tuple(finding for finding in ground.project.findings if finding.severity == "error")
+def select_in(
+    ground: Ground, compiled: Compiled, request: Request, heads: Mapping[str, Digests | None]
+) -> tuple[frozenset[str], tuple[str, ...]]:
+    """`choose`, and where nothing can be chosen the errors of the project's files beside it: one may be the reason.
+
+    Raises:
+        Refused: as `choose`.
+    """
+    errors = tuple(finding for finding in ground.project.findings if finding.severity == "error")
+    try:
+        return choose(compiled, request, heads, errors)
+    except Refused as error:
+        raise Refused(*dict.fromkeys((*error.findings, *errors)), exit_code=error.exit_code) from error
 
 
 def _check_options(options: Options, selected: frozenset[str], compiled: Compiled) -> None:
