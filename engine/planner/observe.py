@@ -119,7 +119,7 @@ def _models_looked_at(compiled: Compiled, selected: frozenset[str], heads: Mappi
     for name in selected:
         model = compiled.models[name]
         wanted |= {*model.references, *model.tables_read, *model.views_read}
-        if isinstance(model.file, ModelFile) and model.file.renamed_from:
+        if model.file.renamed_from:
             wanted.add(model.file.renamed_from)
     if options.drop_orphans == "yes":
         wanted |= {name for name in heads if name not in compiled.models or compiled.models[name].kind == "ephemeral"}
