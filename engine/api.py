@@ -54,6 +54,9 @@ class Context:
     actor: str
     wait_seconds: float | None
     redact: Callable[[str], str]
+    variables: Mapping[str, str]
+    read: Callable[[Mapping[str, str]], Project]
+    """Reads the project again, with other values of variables: those of a saved plan."""
 
 
 def open_context(
@@ -94,6 +97,8 @@ def open_context(
         actor=actor or actor_of(given),
         wait_seconds=wait_seconds,
         redact=redactor(project, given),
+        variables=dict(variables or {}),
+        read=lambda values: load(root, environment=given, variables=values),
     )
 
 
@@ -230,11 +235,15 @@ def plan(
     from interlock.engine.runner.planning import save as save_plan  # noqa: PLC0415
 
     ground = _ground(ctx, writes=True)
-    request = _request(select, exclude, full_refresh, allow_shrink, on_change, force, drop_orphans, as_of, low, high, verify_content)
+    request = _request(
+        select, exclude, full_refresh, allow_shrink, on_change, force, drop_orphans, as_of, low, high, verify_content, ctx.variables
+    )
     reader = ground.reader(ground.macros())
     try:
         sight = look(ground.directory, ground.project.id, reader)
         demand(sight, ground.target.name)
+        if reader is None:
+            ground.demand_creatable()
         moment = moment_of(as_of) if as_of else ctx.clock()
         planned = make_plan(ground, request, sight, reader, moment)
     finally:
@@ -316,7 +325,9 @@ def run(
             remedy="make a plan with `interlock plan`, look at it, and apply it; or say --unreviewed, which is recorded",
             subject=ground.target.name,
         )
-    request = _request(select, exclude, full_refresh, allow_shrink, on_change, force, drop_orphans, as_of, low, high, verify_content)
+    request = _request(
+        select, exclude, full_refresh, allow_shrink, on_change, force, drop_orphans, as_of, low, high, verify_content, ctx.variables
+    )
     review: Literal["unreviewed", "open"] = "unreviewed" if ground.target.protected else "open"
     return run_command(ground, "run", request, threads=threads, fail_fast=fail_fast, review=review, progress=progress or Silent())
 
@@ -344,7 +355,7 @@ def check(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = 
     Raises:
         Refused: the warehouse cannot be read, or nothing that was selected has a check.
     """
-    from interlock.engine.cases.checking import check_models  # noqa: PLC0415
+    from interlock.engine.cases.checking import check_models, verdict_findings  # noqa: PLC0415
 
     ground = _ground(ctx, writes=False)
     models, findings = check_models(ground, select, exclude)
@@ -353,6 +364,7 @@ def check(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = 
     warned = sum(verdict.outcome == "failed" and verdict.severity == "warn" for verdict in verdicts)
     unknown = sum(verdict.outcome == "not_evaluated" for verdict in verdicts)
     outcome: Outcome = "refused" if failed or unknown else "done"
+    findings = (*findings, *(found for model in models for found in verdict_findings(model)))
     return CheckResult(
         command="check",
         outcome=outcome,
@@ -456,6 +468,8 @@ def _ground(ctx: Context, *, writes: bool) -> Ground:
         actor=ctx.actor,
         wait_seconds=ctx.wait_seconds,
         redact=ctx.redact,
+        read=ctx.read,
+        variables=ctx.variables,
     )
 
 
@@ -475,6 +489,7 @@ def _request(
     low: str | None,
     high: str | None,
     verify_content: bool,  # noqa: FBT001
+    variables: Mapping[str, str],
 ) -> Request:
     from interlock.engine.planner.plan import Options  # noqa: PLC0415
     from interlock.engine.runner.planning import Request  # noqa: PLC0415
@@ -498,6 +513,7 @@ def _request(
             range_low=low,
             range_high=high,
             verify_content="yes" if verify_content else "no",
+            variables=dict(variables),
         ),
         as_of=as_of,
     )

@@ -98,7 +98,7 @@ def _delta_against(pinned: BootstrapEvidence, body: ReceiptBody) -> Iterator[Ref
                 sample = f", such as {delta.sample}" if delta.sample else ""
                 yield Refuses(code, f"{count} {says}{sample}", remedy)
     if body.shrink is not None:
-        yield from _shrunk(pinned, body.shrink)
+        yield from _shrunk(pinned, body.model, body.shrink)
 
 
 def _unasked(pinned: BootstrapEvidence, delta: Delta) -> Iterator[Refuses]:
@@ -110,14 +110,19 @@ def _unasked(pinned: BootstrapEvidence, delta: Delta) -> Iterator[Refuses]:
             yield Refuses("G524", f"`{field}` was not asked of the delta", REPORT)
 
 
-def _shrunk(pinned: BootstrapEvidence, shrink: Shrink) -> Iterator[Refuses]:
+def _shrunk(pinned: BootstrapEvidence, model: str, shrink: Shrink) -> Iterator[Refuses]:
     if shrink.permission == "allowed":
         return
-    remedy = "look at the source; if it is right, plan with `--allow-shrink`"
+    remedy = f"look at the source; if it is right, plan with `--allow-shrink {model}`"
     if shrink.rows_after == 0 and shrink.rows_before != 0:
         yield Refuses("G539", f"`{pinned.action}` would leave no rows where there were {shrink.rows_before}", remedy)
     if shrink.missing != 0:
-        yield Refuses("G539", f"{shrink.missing} values of the old watermark's range would be gone", remedy)
+        because = f"the old range would be cut: it had {_range(shrink.before)}, and the new rows have {_range(shrink.after)}"
+        yield Refuses("G539", because, remedy)
+
+
+def _range(watermark: Watermark | None) -> str:
+    return "none" if watermark is None else f"{watermark.low} to {watermark.high}"
 
 
 # --- what stands there now --------------------------------------------------------------------------------------------

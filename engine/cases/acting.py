@@ -67,7 +67,9 @@ def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, wh
         confirm=ask,
     )
     if applied.carried is None:
-        return ActResult(command="adopt", outcome="nothing", exit_code=0, act="adopt", shown=tuple(shown), done="no", **where)
+        return ActResult(
+            command="adopt", outcome="refused", exit_code=outcomes.exit_of("refused"), act="adopt", shown=tuple(shown), done="no", **where
+        )
     result = result_of(ground, "adopt", applied, 0)
     refusals = tuple(
         Diagnostic(code=each.code, summary=f"`{each.model}` was refused", because=each.because, remedy=each.remedy, subject=each.model)
@@ -105,7 +107,13 @@ def accept(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> Ac
         shown = _what_is_taken(sight, bodies)
         if not confirm(shown):
             return ActResult(
-                command="ledger accept-warehouse", outcome="nothing", exit_code=0, act="accept_warehouse", shown=shown, done="no", **where
+                command="ledger accept-warehouse",
+                outcome="refused",
+                exit_code=outcomes.exit_of("refused"),
+                act="accept_warehouse",
+                shown=shown,
+                done="no",
+                **where,
             )
         _accept(place, sight, bodies, reason)
         return ActResult(
@@ -271,7 +279,15 @@ def reset_target(ground: Ground, *, confirm: Confirm, reason: str, where: Where)
         if ground.directory.exists():
             shown.append("sets the ledger and its plans aside, under another name beside the database")
         if not confirm(tuple(shown)):
-            return ActResult(command="reset", outcome="nothing", exit_code=0, act="reset", shown=tuple(shown), done="no", **where)
+            return ActResult(
+                command="reset",
+                outcome="refused",
+                exit_code=outcomes.exit_of("refused"),
+                act="reset",
+                shown=tuple(shown),
+                done="no",
+                **where,
+            )
         if place.session is not None:
             _drop(place, found, reason)
         if place.ledger is not None:

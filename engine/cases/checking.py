@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, Literal
 
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled, CompiledCheck, CompiledModel
@@ -15,7 +15,7 @@ from interlock.engine.project.project import ModelFile
 from interlock.engine.results import ModelChecks
 from interlock.engine.runner.authority import Sight, look
 from interlock.engine.runner.ground import Ground, stop_on_errors
-from interlock.engine.runner.planning import Request, choose, digests_of_heads, findings_for
+from interlock.engine.runner.planning import Request, digests_of_heads, findings_for, select_in
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation, string
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 from interlock.engine.warehouse.duckdb.session import refusal
@@ -54,6 +54,20 @@ def check_models(ground: Ground, select: Sequence[str], exclude: Sequence[str]) 
         return tuple(_check_model(reader, sight, model, as_of) for model in asked), findings
 
 
+def verdict_findings(model: ModelChecks) -> tuple[Diagnostic, ...]:
+    """Verdicts that are no pass, as findings."""
+    found = []
+    for verdict in model.verdicts:
+        if verdict.outcome == "passed":
+            continue
+        code = "G527" if verdict.outcome == "failed" else "G526"
+        severity: Literal["error", "warning"] = "warning" if verdict.severity == "warn" and code == "G527" else "error"
+        summary = f"check `{verdict.check}` of `{model.model}` {'failed' if code == 'G527' else 'was not evaluated'}"
+        remedy = "correct the rows or the check" if code == "G527" else "make it possible to evaluate it; that is no pass"
+        found.append(Diagnostic(code=code, severity=severity, summary=summary, because=verdict.because, remedy=remedy, subject=model.model))
+    return tuple(found)
+
+
 def _compiled(
     ground: Ground, reader: DuckDBReader, sight: Sight, as_of: str, select: Sequence[str], exclude: Sequence[str]
 ) -> tuple[Compiled, tuple[Diagnostic, ...], frozenset[str]]:
@@ -61,7 +75,7 @@ def _compiled(
         compiled = ground.compile(as_of, reader)
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
-    selected, _ = choose(compiled, Request(select=tuple(select), exclude=tuple(exclude)), digests_of_heads(sight.fold))
+    selected, _ = select_in(ground, compiled, Request(select=tuple(select), exclude=tuple(exclude)), digests_of_heads(sight.fold))
     findings = findings_for(ground, compiled, selected, whole=not select and not exclude)
     stop_on_errors(findings)
     return compiled, findings, selected

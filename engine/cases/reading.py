@@ -11,7 +11,7 @@ from interlock.engine.diagnostics import Refused, did_you_mean, refused
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.reader import LedgerWhole, read
 from interlock.engine.runner.ground import Ground, stop_on_errors
-from interlock.engine.runner.planning import Request, choose, digests_of_heads, findings_for
+from interlock.engine.runner.planning import Request, digests_of_heads, findings_for, select_in
 from interlock.engine.warehouse.duckdb.quoting import identifier
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
@@ -44,11 +44,8 @@ def compiled_for_reading(ground: Ground, select: Sequence[str], exclude: Sequenc
     compiled = compile_offline(ground)
     ledger = read(ground.directory)
     fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
-    try:
-        selected, said = choose(compiled, Request(select=tuple(select), exclude=tuple(exclude)), digests_of_heads(fold))
-    except Refused as error:
-        errors = tuple(finding for finding in ground.project.findings if finding.severity == "error")
-        raise Refused(*error.findings, *errors, exit_code=error.exit_code) from error
+    request = Request(select=tuple(select), exclude=tuple(exclude))
+    selected, said = select_in(ground, compiled, request, digests_of_heads(fold))
     return compiled, selected, said
 
 

@@ -199,6 +199,7 @@ def diff_of(ground: Ground, plan_id: str) -> tuple[str, tuple[Difference, ...]]:
     """A saved plan against the project and the warehouse as they are now."""
     planned = load(ground.directory, plan_id, elsewhere(ground))
     assert planned.body is not None
+    ground = ground.with_variables(planned.body.options.variables)
     reader = ground.reader() or ground.scratch()
     with closing(reader):
         sight = look(ground.directory, ground.project.id, reader if ground.database_exists() else None)

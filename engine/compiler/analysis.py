@@ -129,7 +129,8 @@ class Analysis:
         return 0 if index is None else self.text.words[index].end - self.text.words[index].start
 
     def _problem(self, problem: Problem) -> None:
-        self.finding(problem.code, problem.summary, problem.because, problem.remedy, problem.offset)
+        first = self.text.words[0].start if self.text.words else None
+        self.finding(problem.code, problem.summary, problem.because, problem.remedy, first if problem.offset is None else problem.offset)
 
     def _tree(self) -> Tree | None:
         """The one statement's tree, or a finding."""

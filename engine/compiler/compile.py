@@ -77,6 +77,7 @@ class _Compilation:
         self.context = Context(self.names, self.values, self.macros)
         self.sources = SourceCompiler(project, target, world, binder)
         self.units: dict[str, Unit] = {}
+        self.taken: set[tuple[str, str]] = set()
         self.findings: list[Diagnostic] = list(self.macros.findings)
 
     def run(self) -> Compiled:
@@ -201,12 +202,17 @@ class _Compilation:
         made: list[Unit] = []
         for unit in units:
             deployed = self._deployed(unit.name)
+            place = (unit.node.schema.lower(), unit.node.relation.lower())
+            if place in self.taken:
+                unit.bound = False  # two that write one relation: that finding is the project's
+                continue
             if deployed is None and _repeats(unit.relation_columns()):
                 unit.bound = False  # the finding stands already; no relation can have such columns
             if unit.is_ephemeral or self._stops(unit):
                 continue
             columns = unit.relation_columns() if deployed is None else deployed
             kind: Literal["table", "view"] = "view" if unit.kind == "view" else "table"
+            self.taken.add(place)
             shadows.append(Shadow(ALIAS, unit.node.schema, unit.node.relation, kind, columns))
             made.append(unit)
         for index, found in self.binder.stand_in(shadows).items():

@@ -122,7 +122,7 @@ class SourceCompiler:
         elif self._world is not None and name in self._world.unreadable:
             self._finding(
                 source,
-                "P425",
+                "W614" if source.database is not None else "P425",
                 f"source `{name}` could not be read",
                 self._world.unreadable[name],
                 "see that it can be read, then plan again",

@@ -176,10 +176,12 @@ class Unit:
     def _volatile(self, model: ModelFile, analysis: Analysis, around: Surroundings) -> None:
         inherited: set[str] = set()
         counts: dict[str, int] = {}
+        ephemerals: list[Unit] = []
         for place in analysis.places:
             unit = around.units.get(place.node.name) if place.node.kind == "model" else None
             if unit is None or not unit.is_ephemeral or unit.model is None:
                 continue
+            ephemerals.append(unit)
             inherited |= set(unit.model.volatile)
             counts[unit.name] = counts.get(unit.name, 0) + 1
             if unit.model.volatile and counts[unit.name] == 2:
@@ -192,15 +194,15 @@ class Unit:
                     length=place.end - place.start,
                 )
         repeatability(model, analysis, inherited)
-        if model.materialized == "view" and analysis.macros:
+        macros = [*analysis.macros, *(name for unit in ephemerals for name in (unit.model.macros if unit.model is not None else ()))]
+        if model.materialized == "view" and macros:
+            calls = analysis.reading.calls if analysis.reading is not None else []
             analysis.finding(
                 "L228",
-                f"view calls macro `{analysis.macros[0]}`",
+                f"view calls macro `{macros[0]}`",
                 "the macro is there in sessions of this project only; other programs cannot read the view",
                 "materialize it as a table, or write the expression out",
-                next((call.offset for call in analysis.reading.calls if call.name in analysis.context.macros.by_name), None)
-                if analysis.reading
-                else None,
+                next((call.offset for call in calls if call.name in analysis.context.macros.by_name), None),
                 severity="warning",
             )
 

@@ -91,6 +91,8 @@ class Fold:
         self.torn: list[TornEvidence] = []
         self.seal: SealRow | None = None
         """Of the newest closed run."""
+        self.accepted_sequence = 0
+        """Of the newest `accept_warehouse`; 0 for none."""
         self.serial_accepted = 0
         """Serial of the warehouse's last seal when its word was taken."""
         self.closed = 0
@@ -201,6 +203,7 @@ class Fold:
         self.accepted = evidence
         self.seal = None
         self.serial_accepted = evidence.serial
+        self.accepted_sequence = entry.sequence
 
     # --- runs ---------------------------------------------------------------------------------------------------------
 

@@ -34,6 +34,8 @@ class Choice(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether rows that took time to collect are made anew: then a shrink is looked for."""
     add_columns: tuple[Column, ...] = ()
     backfill: bool = False
+    edited: bool = False
+    """The text is another than the one that the rows at the watermark were written by (`on_change = "continue"`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,9 +128,9 @@ def _unplannable_upstream(desk: Desk, model: CompiledModel) -> Choice | None:
             continue
         body = desk.facts.body(name)
         if body is not None and definition_moved(desk.compiled, upstream, body):
-            return refuse("P410", f"`{name}` differs from what is deployed", f"add `+{name}` to the selection, or undo the edit")
+            return refuse("P410", f"`{name}` differs from what is deployed", f"add `+{model.name}` to the selection, or undo the edit")
         if not same_columns(upstream.columns, columns_left(body)):
-            return refuse("P410", f"the columns of `{name}` differ from those that are deployed", f"add `+{name}` to the selection")
+            return refuse("P410", f"the columns of `{name}` differ from those that are deployed", f"add `+{model.name}` to the selection")
     return None
 
 
@@ -394,7 +396,14 @@ def _extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Map
     if not reasons:
         choice = _promise(model, body, ())
         return Choice(action=choice.action, reasons=choice.reasons, notes=tuple(notes))
-    return Choice(action=_extension(model, model.file), reasons=tuple(reasons), notes=tuple(notes), add_columns=added, backfill=backfill)
+    return Choice(
+        action=_extension(model, model.file),
+        reasons=tuple(reasons),
+        notes=tuple(notes),
+        add_columns=added,
+        backfill=backfill,
+        edited=bool(parts),
+    )
 
 
 def _has_missing(desk: Desk, model: CompiledModel) -> bool:

@@ -13,6 +13,7 @@ from interlock.engine.planner.facts import CursorFacts
 from interlock.engine.project.durations import duration
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.quoting import string
+from interlock.engine.warehouse.duckdb.write import bucket
 from interlock.engine.warehouse.protocol import Reader
 from interlock.machines.evidence import Span
 from interlock.machines.records import Record
@@ -106,15 +107,6 @@ def _text(expression: str) -> str:
     return f"CAST({expression} AS VARCHAR)"
 
 
-def _bucket(expression: str, wish: Wish) -> str:
-    width = wish.width
-    if width is None:
-        return expression
-    if width.isdigit():
-        return f"(({expression}) - ((({expression}) % {width} + {width}) % {width}))"
-    return f"CAST(date_trunc({string(width)}, {expression}) AS {wish.type})"
-
-
 def _less_lookback(wish: Wish) -> str | None:
     if wish.high is None:
         return None
@@ -144,7 +136,7 @@ def _given(text: str | None, type_: str) -> str | None:
 
 def _question(wish: Wish) -> str:
     less = _less_lookback(wish)
-    low = _bucket(less, wish) if less is not None else None
+    low = bucket(less, wish.width, wish.type) if less is not None else None
     upper = _upper(wish)
     given_low = _given(wish.range_low, wish.type)
     given_high = _given(wish.range_high, wish.type)

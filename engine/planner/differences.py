@@ -22,6 +22,7 @@ class Now(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     ledger: str | None
     warehouse: str | None
+    accepted: int
     engine: str
     semantics_version: int
     catalog: Catalog
@@ -77,6 +78,11 @@ def _belongs(body: PlanBody, project: Project, target: TargetConfig, now: Now) -
         found.append(Difference(code="P405", subject="ledger", planned=body.ledger, found=now.ledger or "none", remedy=AGAIN))
     elif body.warehouse is not None and body.warehouse != now.warehouse:
         found.append(Difference(code="P405", subject="warehouse", planned=body.warehouse, found=now.warehouse or "none", remedy=AGAIN))
+    elif body.accepted != now.accepted:
+        planned, there = f"record {body.accepted}", f"record {now.accepted}"
+        found.append(
+            Difference(code="P405", subject="the warehouse's word, as it was last taken", planned=planned, found=there, remedy=AGAIN)
+        )
     elif body.engine != now.engine:
         found.append(Difference(code="P423", subject="engine", planned=body.engine, found=now.engine, remedy=AGAIN))
     elif body.semantics_version != now.semantics_version:
@@ -173,7 +179,7 @@ def _upstreams(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[
         head = now.heads.get(pin.model)
         if pin.model in own:
             continue
-        if head is None or head.token != pin.token:
+        if (head.token if head is not None else None) != pin.token:
             there = (head.token if head is not None else None) or "none"
             found.append(Difference(code="P409", subject=pin.model, planned=(pin.token or "none")[:12], found=there[:12], remedy=AGAIN))
     return found

@@ -29,6 +29,7 @@ class Identity(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ledger: str | None
     warehouse: str | None
     serial: int
+    accepted: int
 
 
 def draft(
@@ -65,17 +66,23 @@ def draft(
     after: list[CompiledModel] = []
 
     def frame() -> Frame:
-        return Frame(desk=desk, project=project.id, as_of=as_of, moment=moment, planned=frozenset(planned))
+        remade = frozenset(name for name, choice in chosen.items() if choice.action in ("create", "replace", "convert"))
+        return Frame(desk=desk, project=project.id, as_of=as_of, moment=moment, planned=frozenset(planned), remade=remade)
 
+    chosen: dict[str, Choice] = {}
     for name, model in compiled.models.items():
         if name not in selected or model.kind == "ephemeral":
             continue
-        item = _item(frame(), model, moves.get(name), changing)
-        items.append(item)
-        if item.action not in ("no_op",):
+        choice = Choice(action="move", reasons=()) if name in moves else choose(desk, model, changing)
+        chosen[name] = choice
+        if choice.action != "no_op":
             planned.add(name)
-        if item.action in WRITES_ROWS or item.action == "move":
-            changing[name] = "relation" if item.action in ("create", "replace", "convert") else "rows"
+        if choice.action in WRITES_ROWS or choice.action == "move":
+            changing[name] = "relation" if choice.action in ("create", "replace", "convert") else "rows"
+    for name, choice in chosen.items():
+        model = compiled.models[name]
+        item = _moved(frame(), model, *moves[name]) if name in moves else build(frame(), model, choice)
+        items.append(item)
         if any(check.check.after == "publication" for check in model.checks) and item.action not in ("refuse", "drop", "move"):
             after.append(model)
     for model in after:
@@ -93,6 +100,7 @@ def draft(
         ledger=identity.ledger,
         warehouse=identity.warehouse,
         serial=identity.serial,
+        accepted=identity.accepted,
         target=target.name,
         target_schema=target.schema,
         as_of=as_of,
@@ -110,12 +118,7 @@ def draft(
     )
 
 
-def _item(
-    frame: Frame, model: CompiledModel, move: tuple[str, HeadRow, ReceiptBody | None] | None, changing: Mapping[str, Changing]
-) -> Item:
-    if move is None:
-        return build(frame, model, choose(frame.desk, model, changing))
-    old_name, old, body = move
+def _moved(frame: Frame, model: CompiledModel, old_name: str, old: HeadRow, body: ReceiptBody | None) -> Item:
     if body is None:
         return build(frame, model, refuse("P424", f"the receipt of `{old_name}` cannot be read", "see `interlock status`"))
     schema, name = body.relation.split(".", 1)
@@ -224,7 +227,7 @@ def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item]
     if item.relation_kind == "table":
         statements.append(write.count_before(rel, content=False))
     if probes or item.relation_kind == "table":
-        statements.append(write.look(rel, not_null=(), cursor=None, old=None, key=(), probes=probes, content=False))
+        statements.append(write.look(rel, not_null=(), cursor=None, old=None, key=(), width=None, probes=probes, content=False))
     statements += [*own, control.INSERT_RECEIPT, control.FENCE]
     reads = tuple(sorted({*item.reads, *asked}))
     upstreams = {name for name in reads if name in frame.planned} | ({model.name} if does else set())

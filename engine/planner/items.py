@@ -33,6 +33,8 @@ class Frame:
     moment: datetime
     planned: frozenset[str]
     """Models that this plan has an item for and that do something, or are refused."""
+    remade: frozenset[str]
+    """Of those, the ones whose relation is made anew."""
 
 
 def token_of(project: str, model: str, head: str | None, definition: str) -> str:
@@ -217,7 +219,9 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
                 f"rows with {bounds.column} below {low} that arrive late are {'counted, not loaded' if model.file.late == 'count' else 'not looked at'}"
             )
         notes += [f"reads all of {name}" for name in frame.desk.facts.reads_all.get(model.name, ())]
-        if choice.action == "append" and model.notes:
+        if choice.action == "append" and choice.edited and not model.file.unique_key:
+            notes.append("rows at the watermark itself are taken as written: the new text cannot be compared with them")
+        elif choice.action == "append" and model.notes:
             notes.append(
                 f"the query has {', '.join(model.notes)}: rows at the watermark must come out as they were written, or the run refuses"
             )
@@ -324,7 +328,7 @@ def _extend(
     if model.file.late == "count" and not choice.backfill:
         statements.append(write.late(rel, model.sql, cursor, _compared(model, body)))
     if choice.action == "append":
-        statements += _append(model, model.file, head, rel, cursor, names, key, _compared(model, body))
+        statements += _append(model.file, head, rel, cursor, names, key, _compared(model, body), edited=choice.edited)
     elif choice.action == "merge":
         touched = write.touched_by_key(key)
         statements += [
@@ -346,13 +350,25 @@ def _extend(
 
 
 def _append(
-    model: CompiledModel, file: ModelFile, head: Head, rel: str, cursor: write.Cursor, names: list[str], key: list[str], compared: list[str]
+    file: ModelFile,
+    head: Head,
+    rel: str,
+    cursor: write.Cursor,
+    names: list[str],
+    key: list[str],
+    compared: list[str],
+    *,
+    edited: bool,
 ) -> list[Statement]:
+    """Append. After an edit that goes on, rows at the watermark cannot be told from those of the old text: only what lies above is taken."""
     watermark = head.watermark.high if head.watermark is not None else None
     touched = f"{cursor.name} >= {cursor.at(cursor.low)}" if cursor.low is not None else "TRUE"
     statements = []
     if watermark is not None:
-        statements.append(write.changed_at_watermark(rel, cursor, watermark, compared, key))
+        gone = write.changed_at_watermark(rel, cursor, watermark, compared, key)
+        if edited:
+            gone = Statement(role=gone.role, text="SELECT {'rows': 0, 'sample': NULL}")
+        statements.append(gone)
     if key:
         conflicting = write.conflicting_keys(rel, key, compared, cursor)
         role = "kept_keys" if file.on_conflict == "keep" else conflicting.role
@@ -362,7 +378,7 @@ def _append(
         statements.append(write.insert_absent(rel, names, cursor, key))
     else:
         statements.append(write.insert_new(rel, names, cursor, watermark))
-        if watermark is not None:
+        if watermark is not None and not edited:
             statements.append(write.insert_ties(rel, names, cursor, watermark, compared))
     statements.append(write.fingerprint("print_after", rel, touched))
     return statements
@@ -414,6 +430,7 @@ def _look(
     if model.kind == "snapshot" and choice.action in ("create", "replace", "convert"):
         keyed = list(_key(model))
     ends = valid if model.kind == "snapshot" else cursor
+    width = model.file.partition if isinstance(model.file, ModelFile) and _strategy(model) == "partition" and whole else None
     same_type = old is not None and ends is not None and old.type == ends.type
     statement = write.look(
         rel,
@@ -421,6 +438,7 @@ def _look(
         cursor=ends if (whole or model.kind == "snapshot" or _strategy(model) == "partition") else None,
         old=(old.low, old.high) if old is not None and same_type else None,
         key=keyed,
+        width=width,
         probes=probes,
         content=relation_kind(model) == "table" and (whole or (extends and body is not None and body.fingerprint is None)),
     )
@@ -439,7 +457,7 @@ def _bind_dependents(frame: Frame, model: CompiledModel) -> list[Statement]:
         child = desk.compiled.models[name]
         head = desk.facts.head(name)
         seen = desk.seen(child)
-        if child.kind == "view" and name not in frame.planned and head.token is not None and seen is not None and seen.kind == "view":
+        if child.kind == "view" and name not in frame.remade and head.token is not None and seen is not None and seen.kind == "view":
             found.append((child.schema, child.relation))
     found += desk.facts.dependents.get((model.schema.lower(), model.relation.lower()), ())
     return [write.bind_view(f"{schema}.{name}", relation(schema, name)) for schema, name in sorted(set(found))]
@@ -503,5 +521,4 @@ def move_item(frame: Frame, model: CompiledModel, old: HeadRow, body: ReceiptBod
         sets_token="keep",
         statements=tuple(statements),
         renamed_from=old.model,
-        reads=(),
     )

@@ -141,6 +141,8 @@ class Options(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     range_low: str | None = None
     range_high: str | None = None
     verify_content: Literal["yes", "no"] = "no"
+    variables: dict[str, str] = {}
+    """`--vars`, as text: applying takes them from here."""
 
 
 class UpstreamPin(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -179,6 +181,8 @@ class PlanBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`None`: fresh or ours, and then every head must be none."""
     serial: int
     """Of the last closed run."""
+    accepted: int = 0
+    """Sequence of the record by which the warehouse's word was last taken: a plan of before it is another plan."""
     target: str
     target_schema: str
     as_of: str

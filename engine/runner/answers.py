@@ -23,6 +23,7 @@ from interlock.machines.evidence import (
     Read,
     ReceiptBody,
     Shrink,
+    Span,
     Watermark,
 )
 from interlock.machines.records import Record, digest_of
@@ -142,6 +143,18 @@ def left_behind(body: ReceiptBody, old_model: str, old: HeadSeen) -> ReceiptBody
         ranges=(),
         moved=None,
     )
+
+
+def _ranges(item: Item, look: Mapping[str, Any], before: ReceiptBody | None) -> tuple[Span, ...]:
+    """Covered ranges. A table made whole covers from the partition of its first row on: what lies before was never there."""
+    if item.action == "drop":
+        return ()
+    if item.bounds is None or item.action not in WRITES_ROWS:
+        return before.ranges if before is not None else ()
+    if "low_bucket" not in look:
+        return item.bounds.covered
+    first = look["low_bucket"]
+    return tuple(Span(low=span.low or str(first), high=span.high) for span in item.bounds.covered) if first is not None else ()
 
 
 def _struct(answers: Answers, role: str) -> Mapping[str, Any]:
@@ -271,7 +284,7 @@ def _shrink(
     watermark: Watermark | None,
     before: ReceiptBody | None,
 ) -> Shrink | None:
-    if item.full_refresh != "asked" or item.action not in ("replace", "convert") or before is None:
+    if item.full_refresh != "asked" or item.action not in ("replace", "convert") or before is None or item.relation_kind != "table":
         return None
     rows_before = _int(counted.get("rows"))
     return Shrink(

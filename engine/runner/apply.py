@@ -96,7 +96,7 @@ def site(ground: Ground, command: str, macros: Callable[[], tuple[str, ...]] | N
     """
     if file_state(ground.target.location) == "missing" and not ground.directory.exists():
         # A mistyped path must not even get a lock file beside it.
-        _demand_creatable(ground)
+        ground.demand_creatable()
     place = Site(ground=ground, lock=ground.lock(command))
     try:
         if ground.database_exists():
@@ -104,15 +104,6 @@ def site(ground: Ground, command: str, macros: Callable[[], tuple[str, ...]] | N
         yield place
     finally:
         place.close()
-
-
-def _demand_creatable(ground: Ground) -> None:
-    from interlock.engine.warehouse.duckdb.files import demand_openable  # noqa: PLC0415 - only where nothing is there yet
-
-    try:
-        demand_openable(ground.target.location, write=True, create=ground.target.create)
-    except WarehouseError as error:
-        raise refusal(error, subject=ground.target.name) from error
 
 
 def run(
@@ -145,6 +136,8 @@ def run(
         accept: takes the warehouse's word where the target says so.
     """
     saved = load(ground.directory, source, elsewhere) if isinstance(source, str) else None
+    if saved is not None and saved.body is not None:
+        ground = ground.with_variables(saved.body.options.variables)
     with site(ground, "apply" if saved is not None else "run") as place:
         sight = place.sight()
         if accept is not None and sight.finding.decision == "refuse":
@@ -280,6 +273,7 @@ def now_of(ground: Ground, body: PlanBody, sight: Sight, reader: Reader) -> Now:
     return Now(
         ledger=sight.fold.ledger or None,
         warehouse=sight.identity.warehouse if sight.identity is not None else None,
+        accepted=sight.fold.accepted_sequence,
         engine=ENGINE,
         semantics_version=SEMANTICS_VERSION,
         catalog=catalog,

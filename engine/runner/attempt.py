@@ -204,13 +204,17 @@ def _write_once(attempt: Attempt) -> Answer | None:
             return None
         return _failed(attempt, error, "begin")
     role = ""
+    shape: tuple[Column, ...] | None = None
     try:
         for statement in item.statements:
             role = statement.role
             if role == "receipt":
                 break
+            if shape is None and (role == "look" or role.startswith(PREFIX)):
+                # Asked before the checks: one that raises takes the transaction along, and its verdict needs the rest.
+                shape = _shape(item, transaction)
             answers[role] = transaction.run(statement, _parameters(bench, item, role))
-        body = _body(attempt, anchor, answers, _shape(item, transaction))
+        body = _body(attempt, anchor, answers, _shape(item, transaction) if shape is None else shape)
         outcome = _publish(attempt, transaction, body)
     except WarehouseError as error:
         if error.kind == "outcome_unknown":
@@ -218,7 +222,7 @@ def _write_once(attempt: Attempt) -> Answer | None:
         transaction.rollback()
         if role.startswith(PREFIX) and error.code == "W608":
             answers.pop(role, None)
-            body = _body(attempt, anchor, answers, ())
+            body = _body(attempt, anchor, answers, shape or ())
             return CommitEvidence(anchor=anchor, receipt=RolledBack(body=_with_reason(body, role, error)), tries=attempt.tries)
         if _may_retry(error, answers, attempt.tries):
             return None

@@ -6,7 +6,7 @@ import getpass
 import os
 import platform
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from interlock.engine.clock import Clock, stamp
@@ -14,10 +14,10 @@ from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.compiler.sources import database_alias, match_files, source_sql
 from interlock.engine.compiler.world import World
-from interlock.engine.diagnostics import Diagnostic, Refused
+from interlock.engine.diagnostics import Diagnostic, Refused, refused
 from interlock.engine.ledger.places import ledger_directory, lock_path
 from interlock.engine.project.project import Project, Source
-from interlock.engine.warehouse.duckdb.files import file_state
+from interlock.engine.warehouse.duckdb.files import demand_openable, file_state
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 from interlock.engine.warehouse.duckdb.session import DuckDBSession, open_reader, open_scratch, open_session, refusal
 from interlock.engine.warehouse.lock import Holder, Lock, acquire
@@ -36,6 +36,10 @@ class Ground:
     actor: str
     wait_seconds: float | None
     redact: Callable[[str], str]
+    read: Callable[[Mapping[str, str]], Project]
+    """Reads the project again, with other values of variables."""
+    variables: Mapping[str, str]
+    """`--vars` of this command."""
     command: str = ""
 
     @property
@@ -46,6 +50,34 @@ class Ground:
     def database_exists(self) -> bool:
         """Whether a database file stands there; an empty one is what a kill left while it was made."""
         return file_state(self.target.location) not in ("missing", "empty")
+
+    def with_variables(self, values: Mapping[str, str]) -> Ground:
+        """The same ground, its project read with a saved plan's variables.
+
+        Raises:
+            Refused: P406, this command was given others.
+        """
+        if self.variables and dict(self.variables) != dict(values):
+            raise refused(
+                "P406",
+                "the plan was made with other variables",
+                because=f"planned: {dict(values) or 'none'}; given: {dict(self.variables)}",
+                remedy="leave --vars out: applying takes the plan's own",
+            )
+        if dict(values) == dict(self.variables):
+            return self
+        return replace(self, project=self.read(values), variables=values)
+
+    def demand_creatable(self) -> None:
+        """Stop where a database would have to be made that may not be.
+
+        Raises:
+            Refused: W601, W602, W605.
+        """
+        try:
+            demand_openable(self.target.location, write=True, create=self.target.create)
+        except WarehouseError as error:
+            raise refusal(error, subject=self.target.name) from error
 
     def lock(self, command: str) -> Lock:
         """The one writer of this database.
@@ -137,6 +169,9 @@ def discover(
             catalog = reader.catalog()
         for name, source in project.sources.items():
             if only is not None and name not in only:
+                continue
+            if source.database is not None and not (project.root / source.database).is_file():
+                unreadable[name] = f"there is no database file `{source.database}`"
                 continue
             try:
                 columns = _columns(source, target, reader, catalog, files.get(name, ()))

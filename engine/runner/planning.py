@@ -189,6 +189,7 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
             ledger=fold.ledger or None if sight.identity is not None else None,
             warehouse=sight.identity.warehouse if sight.identity is not None else None,
             serial=fold.serial,
+            accepted=fold.accepted_sequence,
         ),
     )
     plan_id = digest_of("plan", body)

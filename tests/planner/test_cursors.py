@@ -20,7 +20,8 @@ class Asker:
     """A reader that only answers queries."""
 
     def __init__(self) -> None:
-        self.connection = duckdb.connect(config={"TimeZone": "UTC"})
+        self.connection = duckdb.connect()
+        self.connection.execute("SET TimeZone = 'UTC'")
 
     def query(self, text: str, parameters: Any = None) -> list[tuple[Any, ...]]:
         return self.connection.execute(text).fetchall()

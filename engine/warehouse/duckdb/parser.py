@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import itertools
+import sys
 from collections.abc import Iterable
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
@@ -32,6 +34,7 @@ _SERIALIZE = "SELECT json_serialize_sql(?::VARCHAR, skip_null := true, skip_empt
 _SERIALIZE_MANY = """SELECT x, json_serialize_sql(x, skip_null := true, skip_empty := true, skip_default := true)
 FROM (SELECT unnest(?::VARCHAR[]) AS x)"""
 _AT_ONCE = 200
+_LEVELS_MAX = 20_000
 
 _ahead: dict[str, str] = {}
 """Answers that were asked for ahead, each taken once."""
@@ -73,9 +76,8 @@ def tokens(text: str) -> list[Token]:
     """
     data = text.encode()
     marks = [(start, _KINDS[kind]) for start, kind in duckdb.tokenize(text)]
-    ends = [start for start, _ in marks[1:]] + [len(data)]
     found: list[Token] = []
-    for (start, kind), end in zip(marks, ends, strict=True):
+    for (start, kind), (end, _) in itertools.pairwise([*marks, (len(data), None)]):
         piece = data[start:end].decode().rstrip()
         if piece:
             found.append(Token(start, start + len(piece.encode()), kind, piece))
@@ -145,6 +147,8 @@ def _placeless(value: Any) -> Any:
 
 @functools.cache
 def _connection() -> duckdb.DuckDBPyConnection:
+    # a tree is about four levels deep for each level of the expression, of which DuckDB takes a thousand
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _LEVELS_MAX))
     return duckdb.connect(":memory:", config={"enable_external_access": False, "lock_configuration": True})
 
 

@@ -6,6 +6,7 @@ never differ by the name of their default database.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -96,9 +97,7 @@ def open_reader(
         raise
 
 
-def open_scratch(
-    target: TargetConfig, *, root: Path, macros: Sequence[str] = (), attach: Mapping[str, Path] | None = None
-) -> DuckDBReader:
+def open_scratch(target: TargetConfig, *, root: Path, macros: Sequence[str] = (), attach: Mapping[str, Path] | None = None) -> DuckDBReader:
     """An empty database in memory in the target's place, where the target positively has none yet.
 
     It answers what a first run needs to know: columns of file sources, other databases, values of literals.
@@ -303,7 +302,7 @@ class _Opening:
 
     def _with_holder(self, error: WarehouseError) -> WarehouseError:
         """Say who has it, where that is one of us."""
-        if error.code != "W604" or (holder := holder_of(lock_file(self._location))) is None:
+        if error.code != "W604" or (holder := holder_of(lock_file(self._location))) is None or holder.pid == os.getpid():
             return error
         run = f", run {holder.run}" if holder.run else ""
         message = f"{error.message}: `{holder.command}`{run} of {holder.user} on {holder.host}, since {holder.since}"

@@ -82,6 +82,15 @@ class Cursor(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"({self.before_until()})"
 
 
+def bucket(expression: str, width: str | None, type_: str) -> str:
+    """The start of the partition that a value lies in: of a time, or of integer ranges of a width."""
+    if width is None:
+        return expression
+    if width.isdigit():
+        return f"(({expression}) - ((({expression}) % {width} + {width}) % {width}))"
+    return f"CAST(date_trunc({string(width)}, {expression}) AS {type_})"
+
+
 def _can_be_infinite(type_: str) -> bool:
     return type_ == "DATE" or type_.startswith("TIMESTAMP")
 
@@ -435,6 +444,7 @@ def look(
     cursor: Cursor | None,
     old: tuple[str, str] | None,
     key: Sequence[str],
+    width: str | None,
     probes: Sequence[Probe],
     content: bool,
 ) -> Statement:
@@ -446,6 +456,7 @@ def look(
         cursor: of an incremental made whole, for its watermark.
         old: watermark ends of what a full refresh replaces: how many of the two are missed.
         key: of an incremental made whole, for nulls and doubles.
+        width: of a partition model made whole: where its first covered range begins.
         probes: simple checks.
         content: whether the fingerprint of all rows is taken.
     """
@@ -454,6 +465,8 @@ def look(
     if cursor is not None:
         fields += [f"'watermark_nulls': count(*) FILTER (WHERE {cursor.name} IS NULL)", *_watermark_fields(cursor, "TRUE", None, None)]
         fields += [f"'null_sample': {_sample_of(list(key) or [cursor.column], f'{cursor.name} IS NULL')}"]
+    if cursor is not None and width is not None:
+        fields.append(f"'low_bucket': CAST({bucket(f'min({cursor.name})', width, cursor.type)} AS VARCHAR)")
     if cursor is not None and old is not None:
         low, high = old
         fields.append(
