@@ -44,7 +44,7 @@ def compiled(
     for path, content in {"interlock.toml": CONFIG, "sources.toml": SOURCES, **files}.items():
         place = root / path
         place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(content)
+        place.write_bytes(content.encode())
     project = load(root, environment={})
     assert not [finding for finding in project.findings if finding.severity == "error"], project.findings
     return compile_project(project, project.targets["dev"], as_of=as_of, world=world, only=only)

@@ -23,6 +23,10 @@ CASES = [
     ("L202", "select 1 as a;\nselect 2 as b", 2, 1, 6),
     ("L202", "select 1 as a; drop table m", 1, 16, 4),
     ("L202", "-- nothing\n", 1, 1, None),
+    ("L202", "", 1, 1, 0),
+    ("L202", " \n\n", 1, 1, 0),
+    ("L200", "select 1 as a,\r\n  b from from raw.orders\r\n", 2, 10, 4),
+    ("L201", "select 1 as a,\r\n  b from raw.orders\r\n", 2, 3, 1),
     ("L203", "insert into x values (1)", 1, 1, 6),
     ("L203", "update raw.orders set id = 1", 1, 1, 6),
     ("L203", "delete from raw.orders", 1, 1, 6),
@@ -116,7 +120,7 @@ def test_it_is_found_where_it_stands(code: str, text: str, expected: tuple[int |
     if line is not None:
         assert at[1:3] == (line, column)
         assert finding.at is not None
-        assert finding.at.excerpt == text.split("\n")[line - 1]
+        assert finding.at.excerpt == text.split("\n")[line - 1].rstrip("\r")
     if length is not None:
         assert at[3] == length
     if code not in {"L218", "L227"}:
@@ -209,3 +213,16 @@ def test_a_circle_is_named_in_full(tmp_path: Path) -> None:
     assert finding.because == "`a` reads `b` reads `c` reads `a`"
     assert place(finding) == ("models/a.sql", 1, 15, 1)
     assert all(found.models[name].blocked for name in "abcd")
+
+
+def test_a_long_chain_is_no_deep_hole(tmp_path: Path) -> None:
+    chain = " || ".join(["status"] * 900)
+    files = {
+        "models/a.sql": f"select {chain} as s from raw.orders",
+        "models/b.sql": " union all ".join(["select id from raw.orders"] * 900),
+    }
+    assert compiled(tmp_path, files).findings == ()
+
+
+def test_an_expression_that_is_too_deep_for_the_engine_is_a_finding(tmp_path: Path) -> None:
+    assert codes(model(tmp_path, f"select {' || '.join(['status'] * 1500)} as s from raw.orders")) == ["L200"]

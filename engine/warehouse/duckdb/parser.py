@@ -75,9 +75,9 @@ def tokens(text: str) -> list[Token]:
     ['select', '$', 'day', '-- on it']
     """
     data = text.encode()
-    marks = [(start, _KINDS[kind]) for start, kind in duckdb.tokenize(text)]
+    marks: list[tuple[int, TokenKind]] = [(start, _KINDS[kind]) for start, kind in duckdb.tokenize(text)]
     found: list[Token] = []
-    for (start, kind), (end, _) in itertools.pairwise([*marks, (len(data), None)]):
+    for (start, kind), (end, _) in itertools.pairwise([*marks, (len(data), "comment")]):
         piece = data[start:end].decode().rstrip()
         if piece:
             found.append(Token(start, start + len(piece.encode()), kind, piece))
