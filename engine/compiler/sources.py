@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from interlock.engine.compiler.compiled import Compiled, CompiledSource
+from interlock.engine.compiler.compiled import CompiledSource
 from interlock.engine.compiler.names import physical
 from interlock.engine.compiler.types import canonical_type
 from interlock.engine.compiler.world import World
@@ -25,12 +25,6 @@ _READERS: Final = {"csv": "read_csv", "json": "read_json", "parquet": "read_parq
 def database_alias(path: str) -> str:
     """The alias under which another DuckDB file is attached, from its path as the project writes it."""
     return "src_" + digest("source-database", path.encode())[:16]
-
-
-def attachments(project: Project, compiled: Compiled) -> dict[str, Path]:
-    """Database files that the compiled sources live in, by alias."""
-    paths = {source.source.database for source in compiled.sources.values() if source.source.database is not None}
-    return {database_alias(path): project.root / path for path in sorted(paths)}
 
 
 def match_files(project: Project) -> dict[str, tuple[str, ...]]:
