@@ -147,7 +147,7 @@ def test_a_month_loaded_day_by_day_equals_one_full_build(tmp_path: Path, days: P
     # Each was extended, not rebuilt: thirty-one receipts, of which the first alone made the table.
     for table in SETTLED:
         model = table.split(".")[1]
-        actions = daily.rows(f"select json_extract_string(decode(body), '$.action') from interlock.receipts where model = '{model}'")
+        actions = daily.rows(f"select json_extract_string(body, '$.action') from interlock.receipts where model = '{model}'")
         assert len(actions) == len(DAYS), model
         assert [action for (action,) in actions].count("create") == 1, model
 
