@@ -449,7 +449,7 @@ def explain(code: str) -> ExplainResult:
     known = code.upper()
     if known not in CATALOGUE:
         raise refused("S114", f"there is no code `{code}`", remedy=did_you_mean(known, CATALOGUE, "codes are written like P412"))
-    page = files("interlock.specs").joinpath("refusals", f"{known}.md").read_text(encoding="utf-8")
+    page = (files("interlock.specs") / "refusals" / f"{known}.md").read_text(encoding="utf-8")
     return ExplainResult(command="explain", outcome="done", exit_code=0, code=known, title=CATALOGUE[known], page=page)
 
 
