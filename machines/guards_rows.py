@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from interlock.machines.case import Publication, asked
-from interlock.machines.evidence import BootstrapEvidence, Column, Delta, ReceiptBody, Shrink
+from interlock.machines.evidence import BootstrapEvidence, Column, Delta, ReceiptBody, Shrink, Watermark
 from interlock.machines.guards import REPORT, Answer, Refuses, guard
 from interlock.machines.guards_write import WRITTEN_BY_DELTA
 

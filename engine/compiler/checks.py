@@ -160,7 +160,7 @@ def _not_one(text: Text) -> str:
 
 
 def _is_one_item(analysis: Analysis) -> bool:
-    assert analysis.reading is not None  # noqa: S101 - the caller has looked
+    assert analysis.reading is not None
     node = analysis.reading.root
     plain = {"type", "select_list", "from_table", "cte_map", "aggregate_handling"}
     items = node.get("select_list", [])

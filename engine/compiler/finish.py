@@ -86,7 +86,7 @@ def finished(unit: Unit, around: Surroundings, layer: int) -> CompiledModel:
 
 def _definition_parts(unit: Unit, model: ModelFile, around: Surroundings) -> dict[str, str]:
     analysis = unit.analysis
-    assert analysis is not None  # noqa: S101 - a model has a text
+    assert analysis is not None
     resolution: dict[str, str] = {}
     sources: dict[str, object] = {}
     ephemerals: dict[str, str] = {}

@@ -94,7 +94,7 @@ class Unit:
         """Columns of its relation: those of its query, and of a snapshot its validity."""
         if self.kind != "snapshot" or not self.columns:
             return self.columns
-        assert isinstance(self.file, ModelFile)  # noqa: S101 - only models are snapshots
+        assert isinstance(self.file, ModelFile)
         kind = "TIMESTAMP WITH TIME ZONE"
         if self.file.snapshot_by == "updated_at":
             wanted = (self.file.updated_at or "").lower()

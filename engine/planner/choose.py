@@ -115,7 +115,7 @@ def _row(desk: Desk, model: CompiledModel, seen: RelationSeen | None) -> ModelRo
 
 def _unplannable_upstream(desk: Desk, model: CompiledModel) -> Choice | None:
     direct = {name for name in model.references if desk.compiled.models[name].kind != "ephemeral"}
-    through = {name for name in (*model.tables_read, *model.views_read)}
+    through = {*model.tables_read, *model.views_read}
     asked = {name for check in model.checks for name in check.reads}
     for name in sorted((direct | through | asked) - desk.selected):
         upstream = desk.compiled.models[name]
@@ -128,9 +128,17 @@ def _unplannable_upstream(desk: Desk, model: CompiledModel) -> Choice | None:
             continue
         body = desk.facts.body(name)
         if body is not None and definition_moved(desk.compiled, upstream, body):
-            return refuse("P410", f"`{name}` differs from what is deployed", f"add `+{model.name}` to the selection, or undo the edit")
+            return refuse(
+                "P410",
+                f"`{name}` differs from what is deployed",
+                f"select `+{model.name}`, which takes `{name}` along, or run `+{name}` first",
+            )
         if not same_columns(upstream.columns, columns_left(body)):
-            return refuse("P410", f"the columns of `{name}` differ from those that are deployed", f"add `+{model.name}` to the selection")
+            return refuse(
+                "P410",
+                f"the columns of `{name}` differ from those that are deployed",
+                f"select `+{model.name}`, which takes `{name}` along, or run `+{name}` first",
+            )
     return None
 
 
@@ -402,7 +410,6 @@ def _extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Map
         notes=tuple(notes),
         add_columns=added,
         backfill=backfill,
-        edited=bool(parts),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from typing import Any, Literal
 
 from interlock.engine.planner.facts import CursorFacts
@@ -213,7 +214,7 @@ def gaps(covered: Sequence[Span], order: Mapping[str, int], upper: str | None) -
     limit = order[upper] if upper is not None else _GREATEST
     found = []
     inside = merged(covered, order)
-    for before, after in zip(inside, inside[1:], strict=False):
+    for before, after in pairwise(inside):
         if order[before.high] < limit:
             found.append(Span(low=before.high, high=after.low if order[after.low] <= limit else upper or ""))
     return tuple(found)

@@ -107,7 +107,7 @@ def draft(
         engine=compiled.engine,
         selection=selection,
         options=options,
-        layers=_layers(compiled, items),
+        layers=_layers(items),
         closure=closure_of(project, target, compiled, touched),
         variables=variables_of(project, compiled, touched),
         sources=_source_pins(compiled, selected),
@@ -252,7 +252,7 @@ def _replace(item: Item, **changes: object) -> Item:
     return msgspec.structs.replace(item, **changes)
 
 
-def _layers(compiled: Compiled, items: list[Item]) -> tuple[tuple[str, ...], ...]:
+def _layers(items: list[Item]) -> tuple[tuple[str, ...], ...]:
     layers: dict[int, list[str]] = {}
     for item in items:
         layers.setdefault(item.layer, []).append(item.model)

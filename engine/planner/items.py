@@ -49,7 +49,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
     head = _head(frame, model)
     target = target_of(seen)
     if choice.action in ("no_op", "refuse"):
-        return _plain(frame, model, choice, head, target)
+        return _plain(model, choice, head, target)
     if choice.action == "create":
         target = Missing()
     sets_token = choice.action in ("create", "replace", "convert", "adopt")
@@ -101,7 +101,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
     )
 
 
-def _plain(frame: Frame, model: CompiledModel, choice: Choice, head: Head, target: Missing | Present) -> Item:
+def _plain(model: CompiledModel, choice: Choice, head: Head, target: Missing | Present) -> Item:
     return Item(
         model=model.name,
         kind=model.kind if model.kind != "ephemeral" else "view",
@@ -219,9 +219,7 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
                 f"rows with {bounds.column} below {low} that arrive late are {'counted, not loaded' if model.file.late == 'count' else 'not looked at'}"
             )
         notes += [f"reads all of {name}" for name in frame.desk.facts.reads_all.get(model.name, ())]
-        if choice.action == "append" and choice.edited and not model.file.unique_key:
-            notes.append("rows at the watermark itself are taken as written: the new text cannot be compared with them")
-        elif choice.action == "append" and model.notes:
+        if choice.action == "append" and model.notes:
             notes.append(
                 f"the query has {', '.join(model.notes)}: rows at the watermark must come out as they were written, or the run refuses"
             )
@@ -253,7 +251,7 @@ def _statements(
     elif choice.action in ("create", "replace", "convert"):
         if isinstance(target, Present) and choice.action != "create":
             statements.append(write.drop(target.kind, rel))
-        statements += _make(frame, model, rel, cursor, bounds, choice)
+        statements += _make(frame, model, rel, cursor, choice)
     statements += _look(frame, model, choice, rel, cursor, body, extends=extends)
     if choice.action in ("create", "replace", "convert"):
         statements += _bind_dependents(frame, model)
@@ -283,9 +281,7 @@ def _cursor(bounds: Bounds | None, choice: Choice) -> write.Cursor | None:
     )
 
 
-def _make(
-    frame: Frame, model: CompiledModel, rel: str, cursor: write.Cursor | None, bounds: Bounds | None, choice: Choice
-) -> list[Statement]:
+def _make(frame: Frame, model: CompiledModel, rel: str, cursor: write.Cursor | None, choice: Choice) -> list[Statement]:
     if isinstance(model.file, SeedFile):
         return [write.create_seed(rel, model.columns, model.file.rows)]
     if model.kind == "view":
@@ -328,7 +324,7 @@ def _extend(
     if model.file.late == "count" and not choice.backfill:
         statements.append(write.late(rel, model.sql, cursor, _compared(model, body)))
     if choice.action == "append":
-        statements += _append(model.file, head, rel, cursor, names, key, _compared(model, body), edited=choice.edited)
+        statements += _append(model.file, head, rel, cursor, names, key, _compared(model, body))
     elif choice.action == "merge":
         touched = write.touched_by_key(key)
         statements += [
@@ -357,18 +353,12 @@ def _append(
     names: list[str],
     key: list[str],
     compared: list[str],
-    *,
-    edited: bool,
 ) -> list[Statement]:
-    """Append. After an edit that goes on, rows at the watermark cannot be told from those of the old text: only what lies above is taken."""
     watermark = head.watermark.high if head.watermark is not None else None
     touched = f"{cursor.name} >= {cursor.at(cursor.low)}" if cursor.low is not None else "TRUE"
     statements = []
     if watermark is not None:
-        gone = write.changed_at_watermark(rel, cursor, watermark, compared, key)
-        if edited:
-            gone = Statement(role=gone.role, text="SELECT {'rows': 0, 'sample': NULL}")
-        statements.append(gone)
+        statements.append(write.changed_at_watermark(rel, cursor, watermark, compared, key))
     if key:
         conflicting = write.conflicting_keys(rel, key, compared, cursor)
         role = "kept_keys" if file.on_conflict == "keep" else conflicting.role
@@ -378,7 +368,7 @@ def _append(
         statements.append(write.insert_absent(rel, names, cursor, key))
     else:
         statements.append(write.insert_new(rel, names, cursor, watermark))
-        if watermark is not None and not edited:
+        if watermark is not None:
             statements.append(write.insert_ties(rel, names, cursor, watermark, compared))
     statements.append(write.fingerprint("print_after", rel, touched))
     return statements

@@ -109,7 +109,7 @@ def look(
         reads_all={},
         contents=_contents(reader, compiled, selected, bodies, catalog) if options.verify_content == "yes" else {},
         counts=_counts(reader, compiled, selected, bodies, catalog),
-        dependents=_dependents(catalog, compiled, by_model),
+        dependents=_dependents(catalog, compiled),
         observations=tuple(observations),
     )
 
@@ -252,7 +252,7 @@ def _ask(reader: Reader | None, asked: Sequence[tuple[str, str]]) -> dict[str, A
     return {name: answer[f"q{number}"] for number, (name, _) in enumerate(asked)}
 
 
-def _dependents(catalog: Catalog, compiled: Compiled, heads: Mapping[str, HeadRow]) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
+def _dependents(catalog: Catalog, compiled: Compiled) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:
     """Views that no model of the project makes, by what they read."""
     made = {(model.schema.lower(), model.relation.lower()) for model in compiled.models.values() if model.kind == "view"}
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}

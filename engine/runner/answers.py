@@ -121,9 +121,7 @@ def receipt_body(
         token=item.token if item.sets_token != "keep" else pinned.head.token if item.action != "move" else item.token,
         generation=_generation(item, anchor, pinned, before, changed=changed and moves_rows),
         watermark=watermark,
-        ranges=item.bounds.covered
-        if item.bounds is not None and item.action in WRITES_ROWS
-        else (before.ranges if before is not None and item.action != "drop" else ()),
+        ranges=_ranges(item, look, before),
     )
 
 
@@ -321,7 +319,7 @@ def _fingerprint(setting: Setting, item: Item, look: Mapping[str, Any], answers:
 def _generation(item: Item, anchor: str, pinned: BootstrapEvidence, before: ReceiptBody | None, *, changed: bool) -> str | None:
     if changed:
         return anchor
-    if item.action in ("drop",):
+    if item.action == "drop":
         return None
     if item.action == "move":
         return before.generation if before is not None else None

@@ -210,7 +210,7 @@ def _founded(place: Site, sight: Sight, body: PlanBody, found: tuple[Difference,
     """Ledger and identity, made or finished where this is a first run."""
     ground = place.ground
     decision = sight.finding.decision
-    if decision == "proceed" or decision == "settle":
+    if decision in {"proceed", "settle"}:
         if place.ledger is None:
             place.open_ledger(sight)
         return sight

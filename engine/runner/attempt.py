@@ -364,11 +364,8 @@ def find(attempt: Attempt) -> Answer:
 
 
 def read_back(reader: Reader, project: str, model: str) -> tuple[HeadRow, ReceiptBody | None]:
-    """The head of one model and its receipt's body."""
-    rows = reader.query(control.READ_HEADS.text, {"project": project, "models": [model]})
-    head = HeadRow(model=model, receipt=None, token=None, generation=None)
-    for name, receipt, token, generation in rows:
-        head = HeadRow(model=name, receipt=receipt, token=token, generation=generation)
+    """The head of one model and its receipt's body. An interrupt does not reach these questions: they say what is durable."""
+    head = reader.head(project, model) or HeadRow(model=model, receipt=None, token=None, generation=None)
     return head, read_bodies(reader, project, [head]).get(model)
 
 

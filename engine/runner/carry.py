@@ -115,7 +115,8 @@ def carry_out(order: Order) -> Carried:
     doubts = work.in_doubt()
     if doubts:
         order.sync()
-        return Carried(outcome="in_doubt", attempts=work.attempts, states=states, milliseconds=work.milliseconds, doubts=tuple(doubts))
+        ended: Literal["interrupted", "in_doubt"] = "interrupted" if order.stop.is_set() else "in_doubt"
+        return Carried(outcome=ended, attempts=work.attempts, states=states, milliseconds=work.milliseconds, doubts=tuple(doubts))
     ends = tuple(ScopeEnd(model=name, state=states[name]) for name in items)
     outcome = close_run(machine, order.session, project=order.project, serial=order.serial + 1, ends=ends, sync=order.sync, tip=order.tip)
     if order.stop.is_set() and outcome == "partial":

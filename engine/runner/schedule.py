@@ -94,7 +94,7 @@ def _next(work: Work) -> Item | None:
         if work.stop.is_set() or (work.fail_fast and _first_failure(work) is not None):
             return item
         states = [work.states[upstream] for upstream in item.upstreams if upstream in work.items]
-        if any(state == "refused" or state == "in_doubt" for state in states):
+        if any(state in {"refused", "in_doubt"} for state in states):
             return item
         if all(state == "checkpointed" for state in states):
             return item

@@ -129,6 +129,10 @@ class Reader(Protocol):
         """All heads of the project; empty where the table is positively absent."""
         ...
 
+    def head(self, project: str, model: str) -> HeadRow | None:
+        """The head row of one model; `None` where there positively is none. Not to be interrupted: it says what a COMMIT came to."""
+        ...
+
     def receipts(self, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:
         """Receipts by id, in one query; an id that is not there is not in the answer."""
         ...

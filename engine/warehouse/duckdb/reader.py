@@ -37,6 +37,7 @@ _CONTROL = f"SELECT table_name FROM duckdb_tables() WHERE database_name = '{ALIA
 
 _IDENTITY = f"SELECT warehouse, ledger, format FROM {IDENTITY} WHERE project = $project"
 _HEADS = f"SELECT model, receipt, token, generation FROM {HEADS} WHERE project = $project ORDER BY model"
+_HEAD = f"SELECT model, receipt, token, generation FROM {HEADS} WHERE project = $project AND model = $model"
 _RECEIPTS = f"""SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS}
 WHERE project = $project AND receipt IN (SELECT unnest(CAST($ids AS VARCHAR[])))"""
 _RECEIPT = f"SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS} WHERE receipt = $id AND project = $project"
@@ -104,6 +105,11 @@ class DuckDBReader:
         """All heads of the project; empty where the table is positively absent."""
         rows = self._control_rows("heads", _HEADS, {"project": project})
         return tuple(HeadRow(model=row[0], receipt=row[1], token=row[2], generation=row[3]) for row in rows)
+
+    def head(self, project: str, model: str) -> HeadRow | None:
+        """The head row of one model; `None` where there positively is none. Not to be interrupted."""
+        rows = self._control_rows("heads", _HEAD, {"project": project, "model": model})
+        return HeadRow(model=rows[0][0], receipt=rows[0][1], token=rows[0][2], generation=rows[0][3]) if rows else None
 
     def receipts(self, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:
         """Receipts by id, in one query; an id that is not there is not in the answer."""
