@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from interlock.engine import api
 from interlock.machines.refusals import CATALOGUE
 
 PAGES = Path(__file__).parent.parent / "specs" / "refusals"
@@ -32,3 +33,8 @@ def test_a_page_says_what_it_means_shows_it_and_names_an_act(code: str) -> None:
 def test_codes_that_a_page_refers_to_exist(code: str) -> None:
     page = (PAGES / f"{code}.md").read_text(encoding="utf-8")
     assert set(re.findall(r"\b[SLCPGWKX]\d{3}\b", page)) <= set(CATALOGUE)
+
+
+@pytest.mark.parametrize("code", ["P412", "g527", "X901"])
+def test_explain_shows_the_page(code: str) -> None:
+    assert api.explain(code).page == (PAGES / f"{code.upper()}.md").read_text(encoding="utf-8")

@@ -95,6 +95,39 @@ def test_another_day_is_incremental_work(shop: Path, interlock: Command) -> None
     assert after["orders"] > before["orders"]
 
 
+def test_a_status_that_nobody_knows_stops_what_reads_it_and_nothing_else(shop: Path, interlock: Command) -> None:
+    interlock("run", "--project", str(shop))
+    before = rows(shop, "from marts.fct_orders order by all")
+    arrive(shop)
+    files = list((shop / "landing").glob("orders_*.csv"))
+    delivered = {path: path.read_text(encoding="utf-8") for path in files}
+    for path, text in delivered.items():
+        path.write_text(text.replace("shipped", "lost"), encoding="utf-8")
+
+    ended = models(interlock("run", "--project", str(shop), exits=3))
+
+    assert {name: model["code"] for name, model in ended.items() if model["state"] == "refused"} == {
+        "stg_orders": "G527",
+        "fct_orders": "G561",
+        "daily_sales": "G561",
+        "conversion": "G561",
+        "customer_value": "G561",
+    }
+    assert ended["fct_page_views"]["state"] == "checkpointed"
+    assert rows(shop, "from marts.fct_orders order by all") == before
+
+    for path, text in delivered.items():
+        path.write_text(text, encoding="utf-8")
+    mended = models(interlock("run", "--project", str(shop)))
+    assert {name for name, model in mended.items() if model["state"] == "checkpointed"} == {
+        "stg_orders",
+        "fct_orders",
+        "daily_sales",
+        "conversion",
+        "customer_value",
+    }
+
+
 def test_a_run_without_news_has_nothing_to_do(shop: Path, interlock: Command) -> None:
     interlock("run", "--project", str(shop))
     again = interlock("run", "--project", str(shop))
