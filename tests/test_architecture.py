@@ -49,7 +49,9 @@ def test_every_code_in_the_code_is_in_the_catalogue() -> None:
 
 
 def test_every_code_of_the_catalogue_is_used() -> None:
-    text = "\n".join(path.read_text(encoding="utf-8") for path in MODULES if path.name != "refusals.py")
+    text = "\n".join(
+        path.read_text(encoding="utf-8") for path in [*MODULES, ROOT / "specs" / "recovery.toml"] if path.name != "refusals.py"
+    )
     assert [code for code in CATALOGUE if code not in text] == []
 
 
@@ -69,7 +71,11 @@ def test_nothing_catches_every_exception_and_goes_on() -> None:
             goes_on = not any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
             if named & {"Exception", "BaseException"} and goes_on:
                 broad.append(f"{path.relative_to(ROOT)}:{node.lineno}")
-    allowed = {"engine/cli/invocation.py", "machines/guards.py"}  # a bug becomes X901; a guard that raises becomes a refusal
+    allowed = {
+        "engine/cli/invocation.py",  # a bug becomes X901, with its traceback
+        "engine/runner/schedule.py",  # a worker's error is carried to the main thread, which raises it
+        "machines/guards.py",  # a guard that raises is a guard that does not hold
+    }
     assert [place for place in broad if place.split(":")[0] not in allowed] == []
 
 
