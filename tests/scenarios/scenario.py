@@ -56,6 +56,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     env: dict[str, str] = {}
     fault: str | None = None
     """`point:nth:raise` in this process, `point:nth:kill` in one of its own."""
+    interrupt: str | None = None
+    """`point:nth`: Ctrl-C arrives there."""
     held_by: str | None = None
     """A database that another process has open while the command runs."""
     locked_by: str | None = None

@@ -9,8 +9,10 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -183,7 +185,11 @@ class Stage:
 
     def given(self, words: list[str], step: Step) -> Said:
         out, err = io.StringIO(), io.StringIO()
-        armed = arming(step.fault) if step.fault else contextlib.nullcontext()
+        armed: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+        if step.fault:
+            armed = arming(step.fault)
+        elif step.interrupt:
+            armed = interrupting(step.interrupt)
         with (
             contextlib.chdir(self.root / step.directory),
             environment(step.env),
@@ -249,6 +255,41 @@ def arming(fault: str) -> contextlib.AbstractContextManager[list[str]]:
     """A fault of a step, armed in this process."""
     name, nth, how = faults.parse(fault)
     return faults.armed(name, nth=nth, how=how)
+
+
+class Interrupter:
+    """A fault device that gives Ctrl-C to the handler that is installed, in the thread and at the very place of a point."""
+
+    def __init__(self, name: str, nth: int) -> None:
+        self._name = name
+        self._left = nth
+        self._lock = threading.Lock()
+        self.given = False
+
+    def visit(self, name: str) -> None:
+        """Called at each point."""
+        with self._lock:
+            self._left -= name == self._name
+            if self._left or self.given:
+                return
+            self.given = True
+        handler = signal.getsignal(signal.SIGINT)
+        assert callable(handler)
+        assert handler is not signal.default_int_handler, "nobody listens for Ctrl-C here"
+        handler(signal.SIGINT, None)
+
+
+@contextlib.contextmanager
+def interrupting(place: str) -> Iterator[None]:
+    """Ctrl-C at a point, once."""
+    name, nth = place.split(":")
+    device = Interrupter(name, int(nth))
+    faults._device = device  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        faults.disarm()
+    assert device.given, f"{place} was not come to"
 
 
 @contextlib.contextmanager
