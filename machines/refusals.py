@@ -92,7 +92,6 @@ CATALOGUE: Final[dict[str, str]] = {
     "P423": "engine or semantics version changed since the plan",
     "P424": "rename is not possible",
     "P425": "an observation could not be read",
-    "P426": "no upper end can be given",
     "P427": "adoption is not possible",
     "P428": "engine version is known to be wrong",
     # guards at run time

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Literal
 
 from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel
+from interlock.engine.compiler.restrict import restricted
 from interlock.engine.planner import checks as check_sql
 from interlock.engine.planner.choose import VALIDITY, Choice, Desk, files_of, relation_kind
 from interlock.engine.planner.cursors import open_ended, until_of
@@ -218,7 +219,12 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
             notes.append(
                 f"rows with {bounds.column} below {low} that arrive late are {'counted, not loaded' if model.file.late == 'count' else 'not looked at'}"
             )
-        notes += [f"reads all of {name}" for name in frame.desk.facts.reads_all.get(model.name, ())]
+        if model.restricted and low is not None:
+            pairs = ", ".join(sorted({span.pair for span in model.restricted}))
+            notes.append(
+                f"restrict: rows with {pairs} below {bounds.ranges[0].low if bounds.ranges else low} are not read, which changes what the text means"
+            )
+        notes += [f"reads all of {name}; `restrict` can change that" for name in frame.desk.facts.reads_all.get(model.name, ())]
         if choice.action == "append" and model.notes:
             notes.append(
                 f"the query has {', '.join(model.notes)}: rows at the watermark must come out as they were written, or the run refuses"
@@ -319,7 +325,7 @@ def _extend(
     assert cursor is not None
     assert isinstance(model.file, ModelFile)
     old = head.watermark if choice.action in ("append", "merge") else None
-    statements.append(write.stage(model.sql, cursor))
+    statements.append(write.stage(restricted_sql(model, cursor), cursor))
     statements.append(write.look_delta(cursor, key, old_low=old.low if old else None, old_high=old.high if old else None))
     if model.file.late == "count" and not choice.backfill:
         statements.append(write.late(rel, model.sql, cursor, _compared(model, body)))
@@ -343,6 +349,15 @@ def _extend(
             write.fingerprint("print_after", rel, touched),
         ]
     return [*statements, write.unstage()]
+
+
+def restricted_sql(model: CompiledModel, cursor: write.Cursor) -> str:
+    """The model's SQL, with a predicate where its author asked for one by `restrict`: it changes what the text means."""
+    lows = [span.low for span in cursor.ranges] if cursor.ranges else [cursor.low or ""]
+    if not model.restricted or "" in lows:
+        return model.sql
+    low = cursor.at(lows[0])
+    return restricted(model, {span.pair: f"{identifier(span.pair.rpartition('.')[2])} >= {low}" for span in model.restricted})
 
 
 def _append(

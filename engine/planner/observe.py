@@ -13,12 +13,14 @@ import msgspec
 from interlock.engine.compiler.compiled import Compiled, CompiledModel, CompiledSource
 from interlock.engine.planner.cursors import Wish, family, observe, until_of
 from interlock.engine.planner.facts import CursorFacts, Facts
-from interlock.engine.planner.items import cursor_column
+from interlock.engine.planner.items import cursor_column, restricted_sql
 from interlock.engine.planner.plan import Options
 from interlock.engine.planner.recovery import ModelLedger
+from interlock.engine.planner.scans import read_whole
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.parser import Statements, parse
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
+from interlock.engine.warehouse.duckdb.write import Cursor
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, ReceiptRow, RelationSeen
 from interlock.machines.evidence import Fingerprint, Head, Observation, ReceiptBody
 from interlock.machines.records import digest, digest_of
@@ -106,7 +108,7 @@ def look(
         open_anchors=open_anchors,
         fingerprints=_fingerprints(reader, root, [compiled.sources[name] for name in sources]),
         cursors=cursors,
-        reads_all={},
+        reads_all=_reads_all(reader, compiled, selected, cursors, catalog) if reader is not None else {},
         contents=_contents(reader, compiled, selected, bodies, catalog) if options.verify_content == "yes" else {},
         counts=_counts(reader, compiled, selected, bodies, catalog),
         dependents=_dependents(catalog, compiled),
@@ -167,6 +169,24 @@ def _wishes(
             range_high=options.range_high,
             covered=body.ranges if body is not None and stands else (),
         )
+
+
+def _reads_all(
+    reader: Reader, compiled: Compiled, selected: frozenset[str], cursors: Mapping[str, CursorFacts], catalog: Catalog
+) -> dict[str, tuple[str, ...]]:
+    """By incremental model that has a lower end: what it reads whole all the same. Only where all that it reads is there."""
+    found = {}
+    for name, facts in cursors.items():
+        model = compiled.models[name]
+        low = facts.ranges[-1].low if facts.ranges and facts.ranges[-1].low else facts.low
+        column = cursor_column(model)
+        reads = [compiled.models[read] for read in (*model.tables_read, *model.views_read)]
+        if name not in selected or not low or column is None or any(catalog.find(read.schema, read.relation) is None for read in reads):
+            continue
+        cursor = Cursor(column=column.name, type=column.type, low=low, until=facts.until)
+        text = f"SELECT * FROM (\n{restricted_sql(model, cursor)}\n) AS staged WHERE {cursor.staged()}"
+        found[name] = read_whole(reader.explain(text), low)
+    return {name: whole for name, whole in found.items() if whole}
 
 
 def _fingerprints(reader: Reader | None, root: Path, sources: Sequence[CompiledSource]) -> dict[str, str]:

@@ -22,7 +22,8 @@ from interlock.engine.planner.select import Node, select
 from interlock.engine.project.load import relation_conflicts
 from interlock.engine.runner.authority import Sight
 from interlock.engine.runner.ground import Ground, scoped, stop_on_errors
-from interlock.engine.warehouse.duckdb.session import refusal
+from interlock.engine.warehouse.duckdb.session import KNOWN_WRONG, refusal
+from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import CompileEvidence, Digests, Finding, SealEvidence, Transition
 from interlock.machines.plan import Plan
@@ -139,6 +140,7 @@ def make_plan(ground: Ground, request: Request, sight: Sight, reader: Reader | N
 
 def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, moment: datetime) -> Planned:
     as_of = stamp(moment)
+    _demand_sound_engine()
     try:
         catalog = reader.catalog()
         compiled = ground.compile(as_of, reader, catalog)
@@ -195,6 +197,16 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
     plan_id = digest_of("plan", body)
     history = _sealed(plan_id, len(selected), findings, SealEvidence(observations=facts.observations))
     return Planned(id=plan_id, body=body, history=history, findings=findings, said=said)
+
+
+def _demand_sound_engine() -> None:
+    if ENGINE in KNOWN_WRONG:
+        raise refused(
+            "P428",
+            f"DuckDB {ENGINE} is known to give wrong rows",
+            because=KNOWN_WRONG[ENGINE],
+            remedy="install another version of duckdb, and plan again",
+        )
 
 
 def select_in(

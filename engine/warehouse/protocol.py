@@ -117,6 +117,10 @@ class Reader(Protocol):
         """Names and types that a SELECT gives, bound and not run."""
         ...
 
+    def explain(self, text: str) -> str:
+        """The physical plan of one SELECT, as the engine's own JSON; nothing is run."""
+        ...
+
     def catalog(self) -> Catalog:
         """One bulk probe of every relation, its comment and columns."""
         ...

@@ -9,6 +9,7 @@ import duckdb
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from interlock.engine.planner.cursors import Wish, gaps, merged, observe, until_of
 from interlock.engine.project.project import ModelFile
 from interlock.machines.evidence import Span

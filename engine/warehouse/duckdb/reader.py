@@ -85,6 +85,11 @@ class DuckDBReader:
 
         return self._read(bind, may_interrupt="yes")
 
+    def explain(self, text: str) -> str:
+        """The physical plan of one SELECT, as the engine's own JSON; nothing is run."""
+        _demand_one_select(text)
+        return str(self._read(lambda cursor: fetch(cursor, f"EXPLAIN (FORMAT json) {text}", None), may_interrupt="yes")[0][1])
+
     def catalog(self) -> Catalog:
         """One bulk probe of every relation, its comment and columns, in one snapshot."""
 

@@ -34,6 +34,9 @@ from interlock.machines.permits import ActPermit, PreparePermit, SealPermit, Wri
 VERSION = duckdb.__version__
 """The engine's version, as plans and receipts name it."""
 
+KNOWN_WRONG: dict[str, str] = {}
+"""Versions of the engine that are known to give wrong rows, and what is wrong with each. A plan of one is refused."""
+
 # Extensions are never fetched and Python variables are never tables: what runs is what the plan says.
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
