@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import UNSET
 
-from interlock.engine.diagnostics import Refused, did_you_mean, refused
+from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, refused
 from interlock.engine.project.document import Document
 from interlock.engine.project.files import InterlockToml, TargetTable
 from interlock.engine.project.names import RELATION_RULE, RESERVED_SCHEMAS, is_project_id, is_relation, is_target
@@ -157,7 +157,10 @@ def choose_target(project: Project, name: str | None, *, writes: bool) -> Target
         remedy = did_you_mean(name, known, "see [targets] in interlock.toml")
         raise refused("S110", f"unknown target `{name}`", because=_listed(known), remedy=remedy, subject=name)
     if not known:
-        raise refused("S110", "the project has no target that can be used", remedy="see the findings about [targets] in interlock.toml")
+        wrong = _mistakes(project)
+        if wrong:
+            raise Refused(*wrong)
+        raise refused("S110", "the project has no target that can be used", remedy="add a [targets.NAME] to interlock.toml")
     free = [target for target in known if target in project.unusable or not project.targets[target].protected]
     chosen = name or project.default_target
     if chosen is None and not writes:
@@ -175,9 +178,15 @@ def choose_target(project: Project, name: str | None, *, writes: bool) -> Target
     if chosen in project.unusable:
         raise Refused(*project.unusable[chosen])
     if chosen not in project.targets:
-        raise refused("S110", f"target `{chosen}` cannot be used", remedy="see the findings about it in interlock.toml", subject=chosen)
+        cannot = refused("S110", f"target `{chosen}` cannot be used", remedy="see the findings about it in interlock.toml", subject=chosen)
+        raise Refused(*cannot.findings, *_mistakes(project))
     return project.targets[chosen]
 
 
 def _listed(names: Collection[str]) -> str:
     return f"the targets are: {', '.join(names)}" if names else "there are no targets"
+
+
+def _mistakes(project: Project) -> list[Diagnostic]:
+    """What is wrong in interlock.toml: a person is told the mistakes themselves, not that there are some."""
+    return [finding for finding in project.findings if finding.severity == "error" and finding.at and finding.at.path == FILE]
