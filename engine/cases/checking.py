@@ -54,6 +54,12 @@ def check_models(ground: Ground, select: Sequence[str], exclude: Sequence[str]) 
         return tuple(_check_model(reader, sight, model, as_of) for model in asked), findings
 
 
+def _against(verdict: CheckVerdict) -> str:
+    if verdict.failing is None:
+        return verdict.because
+    return f"{verdict.failing} against it" + (f", {verdict.because}" if verdict.because else "")
+
+
 def verdict_findings(model: ModelChecks) -> tuple[Diagnostic, ...]:
     """Verdicts that are no pass, as findings."""
     found = []
@@ -64,7 +70,9 @@ def verdict_findings(model: ModelChecks) -> tuple[Diagnostic, ...]:
         severity: Literal["error", "warning"] = "warning" if verdict.severity == "warn" and code == "G527" else "error"
         summary = f"check `{verdict.check}` of `{model.model}` {'failed' if code == 'G527' else 'was not evaluated'}"
         remedy = "correct the rows or the check" if code == "G527" else "make it possible to evaluate it; that is no pass"
-        found.append(Diagnostic(code=code, severity=severity, summary=summary, because=verdict.because, remedy=remedy, subject=model.model))
+        found.append(
+            Diagnostic(code=code, severity=severity, summary=summary, because=_against(verdict), remedy=remedy, subject=model.model)
+        )
     return tuple(found)
 
 

@@ -33,7 +33,7 @@ def _answer(failing: str, sample: str) -> str:
 
 
 def _first(expression: str, where: str) -> str:
-    return f"array_to_string(min(CAST({expression} AS VARCHAR), {SAMPLE_MAX}) FILTER (WHERE {where}), ', ')"
+    return f"array_to_string(min(DISTINCT CAST({expression} AS VARCHAR), {SAMPLE_MAX}) FILTER (WHERE {where}), ', ')"
 
 
 def probe(check: CompiledCheck, rel: str, as_of: str) -> Probe | None:
@@ -113,4 +113,4 @@ def because_of(failing: int | None, sample: str | None) -> str:
         return f"it could not be evaluated{f': {sample}' if sample else ': there is nothing to look at'}"
     if failing == 0:
         return ""
-    return f"{failing} against it{f': {sample}' if sample else ''}"
+    return f"such as {sample}" if sample else ""
