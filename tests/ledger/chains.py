@@ -51,7 +51,7 @@ class Ticks:
         return datetime(2024, 1, 1, tzinfo=UTC) + timedelta(seconds=self._seconds)
 
 
-def move(  # noqa: PLR0917 - reads like a line of the machine's table
+def move(
     machine: str, subject: str, event: str, source: str, target: str, evidence: Evidence, *, failing: tuple[Verdict, ...] = ()
 ) -> Transition:
     return Transition(machine=machine, subject=subject, event=event, source=source, target=target, verdicts=failing, evidence=evidence)
