@@ -179,10 +179,36 @@ def _first_time(desk: Desk, model: CompiledModel) -> Choice:
 
 
 def _dropped(desk: Desk, model: CompiledModel, row: ModelRow) -> Choice:
+    """Our relation is not at the model's name: someone dropped it, or the model has another schema or alias now."""
+    before = _where_it_was(desk, model)
+    here = f"{model.schema}.{model.relation}"
     if model.kind in EXTENDED and model.name not in desk.options.full_refresh:
-        return refuse(row, f"{model.schema}.{model.relation} was dropped by hand; its receipt is still there", model=model.name)
+        if before is None:
+            return refuse(row, f"{here} was dropped by hand; its receipt is still there", model=model.name)
+        by_hand = f"rename it (ALTER TABLE {before.schema}.{before.name} RENAME TO {model.relation}) and run again, or "
+        return refuse(
+            "P424",
+            f"it stands at {before.schema}.{before.name}, and its schema or alias says {here} now",
+            f"{by_hand if before.schema == model.schema else ''}set its schema and alias back, or make it anew with `--full-refresh MODEL`",
+            model=model.name,
+        )
     stopped = _full_refresh_refused(desk, model)
-    return stopped or Choice(action="create", reasons=("it was dropped by hand, and is made again",), full=model.kind in EXTENDED)
+    if stopped is not None:
+        return stopped
+    full = model.kind in EXTENDED
+    if before is None:
+        return Choice(action="create", reasons=("it was dropped by hand, and is made again",), full=full)
+    there = f"{before.schema}.{before.name}"
+    note = f"{there} stays as it is: drop it by hand once nothing reads it"
+    return Choice(action="create", reasons=(f"it stood at {there}, and its schema or alias says {here} now",), notes=(note,), full=full)
+
+
+def _where_it_was(desk: Desk, model: CompiledModel) -> RelationSeen | None:
+    """The relation that the head's token stands on, where that is at another name than the model's."""
+    token = desk.facts.head(model.name).token
+    if token is None:
+        return None
+    return next((seen for seen in desk.facts.catalog.relations.values() if seen.token == token), None)
 
 
 def _reshaped(desk: Desk, model: CompiledModel, row: ModelRow, seen: RelationSeen | None) -> Choice:
