@@ -18,6 +18,7 @@ from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import Column
 
 ROWS_MAX = 10_000
+UNKNOWN_COLUMNS = frozenset({"S105", "P425"})
 
 
 def compile_offline(ground: Ground) -> Compiled:
@@ -30,11 +31,10 @@ def compile_offline(ground: Ground) -> Compiled:
         reader: Reader | None = ground.reader()
     except Refused:
         reader = None
-    if reader is None and not ground.database_exists():
-        with closing(ground.scratch()) as scratch:
-            return ground.compile(as_of, scratch)
     if reader is None:
-        return ground.compile(as_of, None)
+        # Files and other databases can be looked at all the same; relations of a busy target are as declared.
+        with closing(ground.scratch()) as scratch:
+            return ground.compile(as_of, scratch, target_is="absent" if not ground.database_exists() else "not_looked_at")
     with closing(reader):
         return ground.compile(as_of, reader)
 
@@ -60,7 +60,11 @@ def show_model(ground: Ground, model: str, limit: int | None) -> tuple[str, tupl
     if known is None:
         near = did_you_mean(model, compiled.models, "see `interlock ls`")
         raise refused("S114", f"there is no model `{model}`", remedy=near)
-    stop_on_errors(findings_for(ground, compiled, frozenset({model}), whole=False))
+    findings = findings_for(ground, compiled, frozenset({model}), whole=False)
+    if limit is None and known.sql:
+        # Columns of a source that cannot be looked at now do not change the text that runs.
+        findings = tuple(finding for finding in findings if finding.code not in UNKNOWN_COLUMNS)
+    stop_on_errors(findings)
     if limit is None:
         return known.sql, known.columns, None
     if known.kind == "seed":

@@ -339,6 +339,7 @@ def _carry(
         tip=lambda: ledger.tip,
         progress=progress,
         stop=place.stop,
+        redact=ground.redact,
     )
     with interruptible(place.stop, session):
         try:

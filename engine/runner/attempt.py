@@ -86,6 +86,8 @@ class Bench:
     states: Mapping[str, str]
     """State of every item of the plan, by key."""
     pause: Callable[[float], None] = time.sleep
+    redact: Callable[[str], str] = str
+    """Takes secrets out of what the warehouse says, before it is written down."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -223,7 +225,9 @@ def _write_once(attempt: Attempt) -> Answer | None:
         if role.startswith(PREFIX) and error.code == "W608":
             answers.pop(role, None)
             body = _body(attempt, anchor, answers, shape or ())
-            return CommitEvidence(anchor=anchor, receipt=RolledBack(body=_with_reason(body, role, error)), tries=attempt.tries)
+            return CommitEvidence(
+                anchor=anchor, receipt=RolledBack(body=_with_reason(body, role, bench.redact(error.message))), tries=attempt.tries
+            )
         if _may_retry(error, answers, attempt.tries):
             return None
         return _failed(attempt, error, role)
@@ -310,10 +314,10 @@ def _body(attempt: Attempt, anchor: str, answers: Mapping[str, Sequence[Row]], s
     return receipt_body(attempt.bench.setting, attempt.item, pinned, anchor, answers, shape, before)
 
 
-def _with_reason(body: ReceiptBody, role: str, error: WarehouseError) -> ReceiptBody:
+def _with_reason(body: ReceiptBody, role: str, said: str) -> ReceiptBody:
     name = role.removeprefix(PREFIX)
     verdicts = tuple(
-        msgspec.structs.replace(verdict, because=f"it could not be evaluated: {error.message}") if verdict.check == name else verdict
+        msgspec.structs.replace(verdict, because=f"it could not be evaluated: {said}") if verdict.check == name else verdict
         for verdict in body.verdicts
     )
     return msgspec.structs.replace(body, verdicts=verdicts)
@@ -329,7 +333,8 @@ def _may_retry(error: WarehouseError, answers: Mapping[str, object], tries: int)
 
 def _failed(attempt: Attempt, error: WarehouseError, role: str) -> Refuse:
     code = "P420" if role.startswith("bind:") and error.code == "W608" else error.code
-    because = error.message if code != "P420" else f"the view {role.removeprefix('bind:')} would break: {error.message}"
+    message = attempt.bench.redact(error.message)
+    because = message if code != "P420" else f"the view {role.removeprefix('bind:')} would break: {message}"
     remedy = error.remedy or (
         "select that view too, or change it first" if code == "P420" else "mend what the message names, and run it again"
     )

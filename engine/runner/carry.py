@@ -72,6 +72,7 @@ class Order:
     tip: Callable[[], str]
     progress: Callable[[Attempt, str], None]
     stop: threading.Event = field(default_factory=threading.Event)
+    redact: Callable[[str], str] = str
 
 
 def carry_out(order: Order) -> Carried:
@@ -95,7 +96,7 @@ def carry_out(order: Order) -> Carried:
         _prepare(order, machine, items)
     except BaseException as error:
         if isinstance(error, Exception):
-            _refuse_run(machine, error)
+            _refuse_run(machine, error, order.redact)
             order.sync()
         raise
     step = machine.step("start", _started(order, items))
@@ -138,10 +139,10 @@ def _authorization(order: Order, items: Mapping[str, object]) -> AuthorizeEviden
     )
 
 
-def _refuse_run(machine: Run, error: Exception) -> None:
+def _refuse_run(machine: Run, error: Exception, redact: Callable[[str], str]) -> None:
     code = getattr(error, "code", "X901")
     remedy = getattr(error, "remedy", "") or "mend what the message names, and run it again"
-    machine.step("refuse", RefuseEvidence(cause="warehouse", code=code, because=str(error), remedy=remedy, proof=None))
+    machine.step("refuse", RefuseEvidence(cause="warehouse", code=code, because=redact(str(error)), remedy=remedy, proof=None))
 
 
 def _prepare(order: Order, machine: Run, items: Mapping[str, object]) -> None:
@@ -198,4 +199,5 @@ def _bench(order: Order, items: Mapping[str, object], states: dict[str, str], wr
         permission=permission,
         attempt_number=order.attempt_number,
         states=states,
+        redact=order.redact,
     )

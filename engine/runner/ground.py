@@ -8,6 +8,7 @@ import platform
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from interlock.engine.clock import Clock, stamp
 from interlock.engine.compiler.compile import compile_project
@@ -141,9 +142,28 @@ class Ground:
             return ()
         return compile_project(self.project, self.target, as_of=stamp(self.clock()), only=frozenset()).macros
 
-    def compile(self, as_of: str, reader: Reader | None, catalog: Catalog | None = None) -> Compiled:
-        """Compile the project. With a reader, sources are looked at as they really are."""
-        return compile_project(self.project, self.target, as_of=as_of, world=discover(self.project, self.target, reader, catalog))
+    def compile(
+        self,
+        as_of: str,
+        reader: Reader | None,
+        catalog: Catalog | None = None,
+        *,
+        target_is: Literal["there", "absent", "not_looked_at"] = "there",
+    ) -> Compiled:
+        """Compile the project. With a reader, sources are looked at as they really are.
+
+        Args:
+            as_of: the plan's time.
+            reader: of the target, or of an empty database in its place.
+            catalog: the bulk probe, if it was made already.
+            target_is: `not_looked_at`: the reader cannot say what stands in the target.
+        """
+        names = None
+        if target_is == "not_looked_at":
+            names = [name for name, source in self.project.sources.items() if source.path is not None or source.database is not None]
+        return compile_project(
+            self.project, self.target, as_of=as_of, world=discover(self.project, self.target, reader, catalog, only=names)
+        )
 
 
 def actor_of(environment: Mapping[str, str]) -> str:

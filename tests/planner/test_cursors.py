@@ -24,7 +24,7 @@ class Asker:
         self.connection = duckdb.connect()
         self.connection.execute("SET TimeZone = 'UTC'")
 
-    def query(self, text: str, parameters: Any = None) -> list[tuple[Any, ...]]:
+    def query(self, text: str) -> list[tuple[Any, ...]]:
         return self.connection.execute(text).fetchall()
 
 
