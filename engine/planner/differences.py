@@ -52,6 +52,7 @@ def differences(
         if item.model in own or item.follows is not None:
             continue
         found += _item(item, now)
+    found += _left(body, now, own)
     found += _upstreams(body, now, own)
     return tuple(found)
 
@@ -166,6 +167,27 @@ def _item(item: Item, now: Now) -> list[Difference]:
                 remedy=AGAIN,
             )
         )
+    return found
+
+
+def _left(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[Difference]:
+    """What runs of this plan left must still stand as they left it."""
+    found = []
+    # A recheck after publication moves the head of the same model once more: the last one counts.
+    last = {item.head_model: item for item in body.items if item.model in own}
+    for model, item in last.items():
+        head = now.heads.get(model)
+        receipt, token = (head.receipt, head.token) if head is not None else (None, None)
+        if receipt != own[item.model]:
+            found.append(Difference(code="P409", subject=model, planned=_receipt(own[item.model]), found=_receipt(receipt), remedy=AGAIN))
+            continue
+        if item.relation_kind == "none":
+            continue
+        seen = now.catalog.find(item.schema, item.relation)
+        there = "nothing there" if seen is None else f"{seen.kind} with token {(seen.token or 'none')[:12]}"
+        if seen is None or seen.token != token:
+            planned = f"{item.relation_kind} with token {(token or 'none')[:12]}"
+            found.append(Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned=planned, found=there, remedy=AGAIN))
     return found
 
 

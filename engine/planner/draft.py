@@ -7,6 +7,7 @@ from datetime import datetime
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.planner import checks as check_sql
+from interlock.engine.planner.bystanders import broken_views, readers_of
 from interlock.engine.planner.choose import Changing, Choice, Desk, choose, refuse
 from interlock.engine.planner.closure import closure_of, variables_of
 from interlock.engine.planner.facts import Facts, head_of
@@ -15,7 +16,7 @@ from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import relation
-from interlock.engine.warehouse.protocol import HeadRow, Statement
+from interlock.engine.warehouse.protocol import HeadRow, RelationSeen, Statement
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import CheckPin, Head, ReceiptBody
 from interlock.machines.records import Record
@@ -63,11 +64,11 @@ def draft(
     changing: dict[str, Changing] = {}
     planned: set[str] = set()
     moves = _moves(desk, selected)
+    readers: dict[str, tuple[RelationSeen, ...]] = {}
     after: list[CompiledModel] = []
 
     def frame() -> Frame:
-        remade = frozenset(name for name, choice in chosen.items() if choice.action in ("create", "replace", "convert"))
-        return Frame(desk=desk, project=project.id, as_of=as_of, moment=moment, planned=frozenset(planned), remade=remade)
+        return Frame(desk=desk, project=project.id, as_of=as_of, moment=moment, planned=frozenset(planned), readers=readers)
 
     chosen: dict[str, Choice] = {}
     for name, model in compiled.models.items():
@@ -79,6 +80,8 @@ def draft(
             planned.add(name)
         if choice.action in WRITES_ROWS or choice.action == "move":
             changing[name] = "relation" if choice.action in ("create", "replace", "convert") else "rows"
+    readers = readers_of(desk, chosen)
+    chosen.update(broken_views(desk, chosen, readers))
     for name, choice in chosen.items():
         model = compiled.models[name]
         item = _moved(frame(), model, *moves[name]) if name in moves else build(frame(), model, choice)

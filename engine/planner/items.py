@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -16,7 +17,7 @@ from interlock.engine.planner.plan import WRITES_ROWS, Bounds, Item
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation, string
-from interlock.engine.warehouse.protocol import HeadRow, Statement
+from interlock.engine.warehouse.protocol import HeadRow, RelationSeen, Statement
 from interlock.machines.evidence import CheckPin, Column, Head, Missing, Present, ReceiptBody, SourceSeen, Span
 from interlock.machines.records import digest_of
 
@@ -34,8 +35,8 @@ class Frame:
     moment: datetime
     planned: frozenset[str]
     """Models that this plan has an item for and that do something, or are refused."""
-    remade: frozenset[str]
-    """Of those, the ones whose relation is made anew."""
+    readers: Mapping[str, tuple[RelationSeen, ...]]
+    """By model that is made anew: views that read it, bind now, and are not made anew themselves."""
 
 
 def token_of(project: str, model: str, head: str | None, definition: str) -> str:
@@ -456,16 +457,8 @@ def _validity_cursor(model: CompiledModel) -> write.Cursor | None:
 
 def _bind_dependents(frame: Frame, model: CompiledModel) -> list[Statement]:
     """Views that read it and that this plan does not make again must still bind, in this transaction."""
-    desk = frame.desk
-    found: list[tuple[str, str]] = []
-    for name in desk.compiled.children.get(model.name, ()):
-        child = desk.compiled.models[name]
-        head = desk.facts.head(name)
-        seen = desk.seen(child)
-        if child.kind == "view" and name not in frame.remade and head.token is not None and seen is not None and seen.kind == "view":
-            found.append((child.schema, child.relation))
-    found += desk.facts.dependents.get((model.schema.lower(), model.relation.lower()), ())
-    return [write.bind_view(f"{schema}.{name}", relation(schema, name)) for schema, name in sorted(set(found))]
+    views = frame.readers.get(model.name, ())
+    return [write.bind_view(f"{view.schema}.{view.name}", relation(view.schema, view.name)) for view in views]
 
 
 # --- items without a model --------------------------------------------------------------------------------------------

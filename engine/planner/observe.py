@@ -18,15 +18,14 @@ from interlock.engine.planner.plan import Options
 from interlock.engine.planner.recovery import ModelLedger
 from interlock.engine.planner.scans import read_whole
 from interlock.engine.project.project import ModelFile
-from interlock.engine.warehouse.duckdb.parser import Statements, parse
+from interlock.engine.warehouse.duckdb.dependents import names_in
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
 from interlock.engine.warehouse.duckdb.write import Cursor
-from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, ReceiptRow, RelationSeen
+from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, ReceiptRow
 from interlock.machines.evidence import Fingerprint, Head, Observation, ReceiptBody
 from interlock.machines.records import digest, digest_of
 
 _BODY = msgspec.json.Decoder(ReceiptBody)
-_VIEW_PREFIX = "CREATE VIEW"
 
 
 class Unreadable(Exception):  # noqa: N818 - an answer about the warehouse
@@ -282,27 +281,3 @@ def _dependents(catalog: Catalog, compiled: Compiled) -> dict[tuple[str, str], t
         for read in names_in(seen):
             found.setdefault(read, []).append((seen.schema, seen.name))
     return {read: tuple(sorted(views)) for read, views in found.items()}
-
-
-def names_in(view: RelationSeen) -> frozenset[tuple[str, str]]:
-    """Relations (schema, name; folded) that a stored view reads; an unqualified name is looked for in the view's own schema too."""
-    text = view.text or ""
-    start = text.upper().find(" AS ")
-    if not text.upper().startswith(_VIEW_PREFIX) or start < 0:
-        return frozenset()
-    parsed = parse(text[start + 4 :].rstrip().rstrip(";"))
-    if not isinstance(parsed, Statements):
-        return frozenset()
-    found: set[tuple[str, str]] = set()
-    stack: list[Any] = list(parsed.trees)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict):
-            if node.get("type") == "BASE_TABLE" and node.get("table_name"):
-                name = str(node["table_name"]).lower()
-                schema = str(node.get("schema_name") or "").lower()
-                found |= {(schema, name)} if schema else {("main", name), (view.schema.lower(), name)}
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
-    return frozenset(found)

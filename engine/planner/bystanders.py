@@ -1,0 +1,71 @@
+"""Views that read what a plan makes anew, and that the plan does not make anew: they must not break, or the plan refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from interlock.engine.compiler.compiled import CompiledModel
+from interlock.engine.planner.choose import Choice, Desk, refuse
+from interlock.engine.planner.facts import same_columns
+from interlock.engine.warehouse.duckdb.dependents import Place, bindable
+from interlock.engine.warehouse.protocol import RelationSeen
+
+MAKES = frozenset({"create", "replace", "convert"})
+
+
+def readers_of(desk: Desk, chosen: Mapping[str, Choice]) -> dict[str, tuple[RelationSeen, ...]]:
+    """By model that is made anew: the views to be bound again in its transaction.
+
+    A view that no model makes and that does not even bind now is somebody else's and decides nothing here.
+    """
+    strangers: dict[str, list[RelationSeen]] = {}
+    found: dict[str, list[RelationSeen]] = {}
+    for name, choice in chosen.items():
+        if choice.action not in MAKES:
+            continue
+        model = desk.compiled.models[name]
+        found[name] = _ours(desk, model, chosen)
+        for schema, view in desk.facts.dependents.get(_place(model), ()):
+            seen = desk.facts.catalog.find(schema, view)
+            if seen is not None:
+                strangers.setdefault(name, []).append(seen)
+    if strangers:
+        views = [view for listed in strangers.values() for view in listed]
+        sound = bindable(desk.facts.catalog, views, {})
+        for name, listed in strangers.items():
+            found[name] += [view for view in listed if (view.schema.lower(), view.name.lower()) in sound]
+    return {name: tuple(sorted(views, key=lambda view: (view.schema, view.name))) for name, views in found.items() if views}
+
+
+def _ours(desk: Desk, model: CompiledModel, chosen: Mapping[str, Choice]) -> list[RelationSeen]:
+    found = []
+    for name in desk.compiled.children.get(model.name, ()):
+        child = desk.compiled.models[name]
+        if child.kind != "view" or (name in chosen and chosen[name].action in MAKES):
+            continue
+        seen = desk.seen(child)
+        token = desk.facts.head(name).token
+        if seen is not None and seen.kind == "view" and token is not None and seen.token == token:
+            found.append(seen)
+    return found
+
+
+def broken_views(desk: Desk, chosen: Mapping[str, Choice], readers: Mapping[str, tuple[RelationSeen, ...]]) -> dict[str, Choice]:
+    """Models that are refused, since a view that reads them would break by their new columns."""
+    refused = {}
+    for name, views in readers.items():
+        model = desk.compiled.models[name]
+        seen = desk.seen(model)
+        columns = model.columns
+        if model.kind == "snapshot" or chosen[name].action == "create" or seen is None or same_columns(seen.columns, columns):
+            continue
+        sound = bindable(desk.facts.catalog, views, {_place(model): columns})
+        broken = [f"{view.schema}.{view.name}" for view in views if (view.schema.lower(), view.name.lower()) not in sound]
+        if broken:
+            because = f"with its new columns it would break {', '.join(broken)}, which this plan does not make anew"
+            refused[name] = refuse("P420", because, "select those views too, change them first, or drop them")
+    return refused
+
+
+def _place(model: CompiledModel) -> Place:
+    return (model.schema.lower(), model.relation.lower())
