@@ -332,6 +332,21 @@ def run(
     return run_command(ground, "run", request, threads=threads, fail_fast=fail_fast, review=review, progress=progress or Silent())
 
 
+def resume(
+    ctx: Context, run: str | None = None, *, threads: int | None = None, fail_fast: bool = False, progress: Progress | None = None
+) -> RunResult:
+    """Go on with a run that was stopped or ended partial: the same plan, and of it what no run has checkpointed.
+
+    Raises:
+        Refused: no such run, nothing to resume, the plan no longer holds, or ledger and warehouse cannot be trusted; nothing
+            was written then. It never becomes a fresh run.
+    """
+    from interlock.engine.cases.resuming import resume_command  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    return resume_command(ground, run, threads=threads, fail_fast=fail_fast, progress=progress or Silent(), where=_where(ground))
+
+
 def diff(ctx: Context, plan_id: str) -> DiffResult:
     """A saved plan against the working tree and the warehouse as they are now.
 

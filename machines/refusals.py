@@ -94,6 +94,8 @@ CATALOGUE: Final[dict[str, str]] = {
     "P425": "an observation could not be read",
     "P427": "adoption is not possible",
     "P428": "engine version is known to be wrong",
+    "P429": "no such run",
+    "P430": "nothing to resume",
     # guards at run time
     "G501": "plan is as sealed",
     "G502": "contract is proved",

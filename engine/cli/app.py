@@ -212,6 +212,31 @@ def run(
     return call.console.answer(result)
 
 
+@app.command(epilog="Example: interlock resume")
+def resume(
+    ctx: typer.Context,
+    run_id: Annotated[
+        str | None, typer.Argument(metavar="RUN", help="A run that `interlock status` names; else the last one.", show_default=False)
+    ] = None,
+    *,
+    threads: o.Threads = None,
+    fail_fast: o.FailFast = False,
+    project: o.Project = None,
+    target: o.Target = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Go on with a run that was stopped. Ends what it left open, then does the rest of the same plan; never begins a new one."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=None, wait=wait)
+    with call.console.progress() as progress:
+        result = api.resume(context, run_id, threads=threads, fail_fast=fail_fast, progress=progress)
+    return call.console.answer(result)
+
+
 @app.command(epilog="Example: interlock check --select fct_orders")
 def check(
     ctx: typer.Context,

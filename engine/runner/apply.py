@@ -148,10 +148,8 @@ def run(
         place.lock.names_run(run_id)
         settled: list[Settled] = []
         if sight.fold.open:
-            settled, sight = _settle(place, sight, run_id, said)
-            doubts = tuple(name for each in settled for name in each.in_doubt)
-            if doubts:
-                raise _in_doubt(doubts)
+            settled, sight = settle_open(place, sight, run_id, said)
+            demand_no_doubt(settled)
             demand(sight, ground.target.name)
         if saved is None:
             assert isinstance(source, Request)
@@ -168,24 +166,32 @@ def run(
             return Applied(run=None, planned=planned, carried=None, settled=tuple(settled), authority=sight.finding)
         if saved is None:
             save(ground.directory, planned)
-        found = _differences(place, planned, sight)
+        found = differences_now(place, planned, sight)
         if not any(difference.code in ("P404", "P405") for difference in found) or sight.finding.decision == "proceed":
             sight = _founded(place, sight, planned.body, found)
-        return _carry(place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is)
+        return carry_on(place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is)
 
 
-def _in_doubt(doubts: tuple[str, ...]) -> Refused:
-    names = ", ".join(f"`{name}`" for name in doubts)
+def demand_no_doubt(settled: list[Settled]) -> None:
+    """Stop while nobody knows whether an attempt wrote.
+
+    Raises:
+        Refused: K742; the run stays open.
+    """
+    names = ", ".join(f"`{name}`" for each in settled for name in each.in_doubt)
+    if not names:
+        return
     finding = Diagnostic(
         code="K742",
         summary=f"it is not known whether {names} wrote",
         because="the outcome of a COMMIT was lost, and the receipt cannot be read now",
         remedy="make the warehouse readable and run again: the receipt decides",
     )
-    return Refused(finding, exit_code=3)
+    raise Refused(finding, exit_code=3)
 
 
-def _settle(place: Site, sight: Sight, run_id: str, said: Callable[[str], None]) -> tuple[list[Settled], Sight]:
+def settle_open(place: Site, sight: Sight, run_id: str, said: Callable[[str], None]) -> tuple[list[Settled], Sight]:
+    """Every open run gets its end, and both are looked at again."""
     ledger = place.ledger or place.open_ledger(sight)
     assert place.session is not None
     for name in sight.fold.open:
@@ -215,7 +221,7 @@ def _founded(place: Site, sight: Sight, body: PlanBody, found: tuple[Difference,
             place.open_ledger(sight)
         return sight
     if found:
-        raise Refused(*(_difference(each) for each in found))
+        raise Refused(*(finding_of(each) for each in found))
     if decision == "fresh":
         place.ledger = genesis.begin(
             ground.directory,
@@ -246,14 +252,23 @@ def _founded(place: Site, sight: Sight, body: PlanBody, found: tuple[Difference,
     return again
 
 
-def _difference(difference: Difference) -> Diagnostic:
+def finding_of(difference: Difference) -> Diagnostic:
+    """A difference, for a person."""
     because = f"planned: {difference.planned}; found: {difference.found}"
     return Diagnostic(
         code=difference.code, summary=f"`{difference.subject}` is not as planned", because=because, remedy=difference.remedy, invariant="I1"
     )
 
 
-def _differences(place: Site, planned: Planned, sight: Sight) -> tuple[Difference, ...]:
+def differences_now(place: Site, planned: Planned, sight: Sight, own: Mapping[str, str | None] | None = None) -> tuple[Difference, ...]:
+    """What is not as planned, and not as a run of this plan left it.
+
+    Args:
+        place: the opened target.
+        planned: the saved plan.
+        sight: of ledger and warehouse.
+        own: receipts that runs of this plan left, by item; `None`: those that the ledger has checkpointed.
+    """
     ground, body = place.ground, planned.body
     assert body is not None
     try:
@@ -262,7 +277,9 @@ def _differences(place: Site, planned: Planned, sight: Sight) -> tuple[Differenc
             now = now_of(ground, body, sight, reader)
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
-    return differences(body, project=ground.project, target=ground.target, now=now, own=sight.fold.checkpointed_by(planned.id))
+    return differences(
+        body, project=ground.project, target=ground.target, now=now, own=sight.fold.checkpointed_by(planned.id) if own is None else own
+    )
 
 
 def now_of(ground: Ground, body: PlanBody, sight: Sight, reader: Reader) -> Now:
@@ -282,7 +299,7 @@ def now_of(ground: Ground, body: PlanBody, sight: Sight, reader: Reader) -> Now:
     )
 
 
-def _carry(
+def carry_on(
     place: Site,
     planned: Planned,
     sight: Sight,
@@ -294,7 +311,10 @@ def _carry(
     review: Literal["reviewed", "unreviewed", "open"],
     progress: Callable[[Attempt, str], None],
     planned_is: Callable[[PlanBody], None],
+    *,
+    continues: str | None = None,
 ) -> Applied:
+    """Carry a sealed plan out; with `continues`, what no run of it has checkpointed yet."""
     body, ledger, session = planned.body, place.ledger, place.session
     assert body is not None
     assert ledger is not None
@@ -325,6 +345,8 @@ def _carry(
         authority=sight.finding,
         differences=found,
         spent_by=sight.fold.spent_by(planned.id),
+        continues=continues,
+        done=frozenset(sight.fold.checkpointed_by(planned.id)) if continues is not None else frozenset(),
         review=review,
         catalog=catalog,
         heads=heads,

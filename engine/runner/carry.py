@@ -72,6 +72,10 @@ class Order:
     tip: Callable[[], str]
     progress: Callable[[Attempt, str], None]
     stop: threading.Event = field(default_factory=threading.Event)
+    continues: str | None = None
+    """The run of this plan that this one goes on from."""
+    done: frozenset[str] = frozenset()
+    """Items that runs of this plan have checkpointed; the scope is the rest."""
     redact: Callable[[str], str] = str
 
 
@@ -86,7 +90,7 @@ def carry_out(order: Order) -> Carried:
     def write(transition: object) -> str:
         return order.append(transition, run=order.run, by=None)
 
-    items = keys(order.body.items)
+    items = {name: item for name, item in keys(order.body.items).items() if name not in order.done}
     machine = Run(order.run, write)
     step = machine.step("authorize", _authorization(order, items))
     if machine.state_name != "authorized":
@@ -132,7 +136,7 @@ def _authorization(order: Order, items: Mapping[str, object]) -> AuthorizeEviden
         authority=order.authority,
         differences=order.differences,
         spent_by=order.spent_by,
-        continues=None,
+        continues=order.continues,
         review=order.review,
         scope=tuple(ScopeItem(model=item.model, action=item.action) for item in order.body.items if item.model in items),
         history=order.history,

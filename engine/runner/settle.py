@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.subjects import AttemptFold, RunFold
@@ -56,7 +57,8 @@ def settle_all(
     """
     done = []
     for run in sorted(fold.open.values(), key=lambda each: each.opened_sequence):
-        settled = settle_one(run, session, project=project, by=by, append=append, sync=sync, serial=serial + 1, tip=tip)
+        numbers = partial(fold.attempt_number, run.plan or "")
+        settled = settle_one(run, session, project=project, by=by, append=append, sync=sync, serial=serial + 1, tip=tip, numbers=numbers)
         if settled.outcome in ("succeeded", "partial"):
             serial += 1
         done.append(settled)
@@ -73,8 +75,9 @@ def settle_one(
     sync: Callable[[], None],
     serial: int,
     tip: Callable[[], str],
+    numbers: Callable[[str], int],
 ) -> Settled:
-    """One open run. Where an attempt stays in doubt, the run stays open."""
+    """One open run. Where an attempt stays in doubt, the run stays open. `numbers`: of the next attempt at a model."""
 
     def write(transition: object) -> str:
         return append(transition, run=run.run, by=by)
@@ -90,7 +93,8 @@ def settle_one(
     doubts: list[str] = []
     for scope in run.authorize.scope:
         known = run.attempts.get(scope.model)
-        state = known.state if known is not None and known.is_over else _attempt(bench, scope.model, scope.action, known, run)
+        number = numbers(scope.model)
+        state = known.state if known is not None and known.is_over else _attempt(bench, scope.model, scope.action, known, run, number)
         if state == "in_doubt":
             doubts.append(scope.model)
         ends.append(ScopeEnd(model=scope.model, state=state))
@@ -121,8 +125,8 @@ def _bench(run: RunFold, session: Session, project: str, write: Callable[..., st
     )
 
 
-def _attempt(bench: Bench, key: str, action: str, known: AttemptFold | None, run: RunFold) -> str:
-    subject = known.subject if known is not None else f"{key}#1"
+def _attempt(bench: Bench, key: str, action: str, known: AttemptFold | None, run: RunFold, number: int) -> str:
+    subject = known.subject if known is not None else f"{key}#{number}"
     state = known.state if known is not None else "planned"
     machine = ModelRun(
         subject,

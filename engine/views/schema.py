@@ -41,6 +41,7 @@ RESULTS: Final[dict[str, type[Result]]] = {
     "ls": ListResult,
     "plan": PlanResult,
     "reset": ActResult,
+    "resume": RunResult,
     "run": RunResult,
     "show": ShowResult,
     "status": StatusResult,

@@ -1,0 +1,59 @@
+"""`resume`: what going on with a stopped run came to, as a result."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+
+from interlock.engine.cases.running import result_of
+from interlock.engine.planner.plan import PlanBody
+from interlock.engine.results import Progress, RunResult
+from interlock.engine.runner.attempt import Attempt
+from interlock.engine.runner.ground import Ground
+from interlock.engine.runner.resuming import resume
+
+
+def resume_command(
+    ground: Ground, wanted: str | None, *, threads: int | None, fail_fast: bool, progress: Progress, where: dict[str, Any]
+) -> RunResult:
+    """Go on with a stopped run, and say what happened."""
+    begun = time.monotonic()
+
+    def planned_is(body: PlanBody) -> None:
+        idle = sum(item.action == "no_op" for item in body.items)
+        progress.planned(len(body.items) - idle, idle)
+
+    def moved(attempt: Attempt, state: str) -> None:
+        body = attempt.body
+        progress.moved(attempt.item.model, state, body.rows_written if body is not None else None)
+
+    resumed = resume(
+        ground,
+        wanted,
+        threads=threads or ground.target.threads,
+        fail_fast=fail_fast,
+        progress=moved,
+        planned_is=planned_is,
+        said=progress.said,
+    )
+    milliseconds = round((time.monotonic() - begun) * 1000)
+    if resumed.applied.carried is None:
+        return RunResult(
+            command="resume",
+            outcome="succeeded",
+            exit_code=0,
+            run=resumed.run,
+            plan=resumed.plan,
+            models=(),
+            settled=tuple(f"{each.run} ({each.outcome})" for each in resumed.applied.settled),
+            milliseconds=milliseconds,
+            authority=resumed.applied.authority,
+            said=("all of its plan was done; only its end was not on record",),
+            **where,
+        )
+    result = result_of(ground, "resume", resumed.applied, milliseconds)
+    models = tuple(model for model in result.models if model.model not in resumed.done)
+    said = (*result.said, f"goes on with run {resumed.run}: {len(resumed.done)} of its models were checkpointed before")
+    return msgspec.structs.replace(result, models=models, said=said)
