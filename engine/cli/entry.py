@@ -23,6 +23,9 @@ def main(argv: Sequence[str] | None = None, *, clock: Clock | None = None) -> in
     if arguments == ["--version"]:
         sys.stdout.write(f"interlock {VERSION}\n")
         return 0
-    from interlock.engine.cli.invocation import invoke  # noqa: PLC0415 - after the quick answer
-
+    try:
+        from interlock.engine.cli.invocation import invoke  # noqa: PLC0415 - after the quick answer
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted\n")
+        return 130
     return invoke(arguments, clock)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
+import threading
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import typer
 
@@ -31,6 +33,11 @@ def invoke(arguments: Sequence[str], clock: Clock | None = None) -> int:
     """Run a command; answers with its exit code, and raises nothing."""
     console = Console(json=wants_json(arguments), environment=os.environ)
     console.command = command_of(arguments)
+    with Listening() as told:
+        return _answered(arguments, clock, console, told)
+
+
+def _answered(arguments: Sequence[str], clock: Clock | None, console: Console, told: Listening) -> int:
     try:
         words = spread(arguments) if arguments else ["--help"]
         command = _command()
@@ -53,8 +60,33 @@ def invoke(arguments: Sequence[str], clock: Clock | None = None) -> int:
         path = error.ctx.command_path if error.ctx is not None else PROGRAM
         return _not_understood(console, error.format_message().rstrip("."), path)
     except Exception as error:  # noqa: BLE001 - the last door: it is reported as a bug, with its traceback
-        return _bug(console, error)
+        # A driver that is told to stop in the middle of a statement raises something of its own.
+        return _interrupted(console) if told.to_stop else _bug(console, error)
     return answered if isinstance(answered, int) else 0
+
+
+class Listening:
+    """Ctrl-C and a polite kill are one thing from the first moment on; a run listens in its own way while it goes on."""
+
+    def __init__(self) -> None:
+        self.to_stop = False
+        self._before: dict[int, Any] = {}
+
+    def _stop(self, _number: int, _frame: object) -> None:
+        self.to_stop = True
+        raise KeyboardInterrupt
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM):
+                # What a shell said to ignore (a job in the background) stays ignored; what is not Python's is left alone.
+                if signal.getsignal(number) not in {signal.SIG_IGN, None}:
+                    self._before[number] = signal.signal(number, self._stop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
 
 @functools.cache
