@@ -10,7 +10,7 @@ from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled, CompiledCheck, CompiledModel
 from interlock.engine.diagnostics import Diagnostic, did_you_mean, refused
 from interlock.engine.planner import checks as check_sql
-from interlock.engine.planner.items import cursor_column
+from interlock.engine.planner.frame import cursor_column
 from interlock.engine.project.project import ModelFile
 from interlock.engine.results import ModelChecks
 from interlock.engine.runner.authority import Sight, look

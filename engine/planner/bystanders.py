@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.engine.compiler.compiled import CompiledModel
-from interlock.engine.planner.choose import Choice, Desk, refuse
+from interlock.engine.planner.choice import Choice, Desk, refuse
 from interlock.engine.planner.facts import same_columns
 from interlock.engine.warehouse.duckdb.dependents import Place, bindable
 from interlock.engine.warehouse.protocol import RelationSeen

@@ -8,10 +8,12 @@ from datetime import datetime
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.planner import checks as check_sql
 from interlock.engine.planner.bystanders import broken_views, readers_of
-from interlock.engine.planner.choose import Changing, Choice, Desk, choose, refuse
+from interlock.engine.planner.choice import Changing, Choice, Desk, refuse
+from interlock.engine.planner.choose import choose
 from interlock.engine.planner.closure import closure_of, variables_of
 from interlock.engine.planner.facts import Facts, head_of
-from interlock.engine.planner.items import AFTER, Frame, build, drop_item, move_item
+from interlock.engine.planner.frame import AFTER, Frame
+from interlock.engine.planner.items import build, drop_item, move_item
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write

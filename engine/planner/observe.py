@@ -13,10 +13,11 @@ import msgspec
 from interlock.engine.compiler.compiled import Compiled, CompiledModel, CompiledSource
 from interlock.engine.planner.cursors import Wish, family, observe, until_of
 from interlock.engine.planner.facts import CursorFacts, Facts
-from interlock.engine.planner.items import cursor_column, restricted_sql
+from interlock.engine.planner.frame import cursor_column
 from interlock.engine.planner.plan import Options
 from interlock.engine.planner.recovery import ModelLedger
 from interlock.engine.planner.scans import read_whole
+from interlock.engine.planner.statements import restricted_sql
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.dependents import names_in
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation

@@ -1,0 +1,170 @@
+"""A choice, what it may look at, and what has moved since a receipt. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from interlock.engine.compiler.compiled import Compiled, CompiledModel
+from interlock.engine.planner.facts import Facts
+from interlock.engine.planner.plan import Action, Options, Refusal
+from interlock.engine.planner.recovery import ModelRow
+from interlock.engine.project.project import ModelFile
+from interlock.engine.warehouse.duckdb.parser import canonical_of
+from interlock.engine.warehouse.protocol import RelationSeen
+from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.evidence import Column, ReceiptBody
+from interlock.machines.records import Record, digest_of
+
+Changing = Literal["rows", "relation"]
+
+
+EXTENDED = frozenset({"incremental", "snapshot"})
+
+
+VALIDITY = ("valid_from", "valid_to")
+
+
+class Choice(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An action and its reasons; for a refusal, its code."""
+
+    action: Action
+    reasons: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    refusal: Refusal | None = None
+    full: bool = False
+    """Whether rows that took time to collect are made anew: then a shrink is looked for."""
+    add_columns: tuple[Column, ...] = ()
+    backfill: bool = False
+    edited: bool = False
+    """The text is another than the one that the rows at the watermark were written by (`on_change = "continue"`)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """Everything that a choice may look at."""
+
+    compiled: Compiled
+    facts: Facts
+    options: Options
+    target: TargetConfig
+    selected: frozenset[str]
+
+    def seen(self, model: CompiledModel) -> RelationSeen | None:
+        """What stands at the model's name."""
+        return self.facts.catalog.find(model.schema, model.relation)
+
+
+def refuse(row_or_code: ModelRow | str, because: str, remedy: str = "", *, model: str = "") -> Choice:
+    """A choice that refuses."""
+    if isinstance(row_or_code, ModelRow):
+        code, remedy = row_or_code.code, (remedy or row_or_code.remedy)
+    else:
+        code = row_or_code
+    return Choice(action="refuse", reasons=(because,), refusal=Refusal(code=code, because=because, remedy=remedy.replace("MODEL", model)))
+
+
+def relation_kind(model: CompiledModel) -> Literal["table", "view"]:
+    """What kind of relation the model makes."""
+    return "view" if model.kind == "view" else "table"
+
+
+def columns_left(body: ReceiptBody | None) -> tuple[Column, ...]:
+    """Columns that a receipt left."""
+    return body.shape if body is not None else ()
+
+
+def output_columns(model: CompiledModel, seen: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Of a relation's columns, those that the query gives: a snapshot's validity is ours."""
+    if model.kind != "snapshot":
+        return seen
+    return tuple(column for column in seen if column.name not in VALIDITY)
+
+
+def definition_moved(compiled: Compiled, model: CompiledModel, body: ReceiptBody) -> tuple[str, ...]:
+    """The parts of the definition that moved since a receipt; empty where none did.
+
+    The canonical form depends on the parser. If that was another one, the old text is read by the new parser before
+    anything is called an edit.
+    """
+    if body.digests.definition == model.digests.definition:
+        return ()
+    names = sorted(set(body.parts) | set(model.definition_parts))
+    moved = tuple(name for name in names if body.parts.get(name) != model.definition_parts.get(name))
+    if body.engine != compiled.engine and moved:
+        again = canonical_of(body.text) if body.text else body.canonical
+        if again == model.canonical:
+            moved = tuple(name for name in moved if name != "query")
+    return moved or (("definition",) if body.engine == compiled.engine else ())
+
+
+def columns_differ(there: tuple[Column, ...], wanted: tuple[Column, ...]) -> str:
+    """How two lists of columns differ, in words."""
+    left = {column.name.lower(): column for column in there}
+    right = {column.name.lower(): column for column in wanted}
+    words = [f"`{right[name].name}` is new" for name in right if name not in left]
+    words += [f"`{left[name].name}` is gone" for name in left if name not in right]
+    words += [
+        f"`{right[name].name}` was {left[name].type} and is {right[name].type}"
+        for name in right
+        if name in left and left[name].type != right[name].type
+    ]
+    return ", ".join(words) or "the order differs"
+
+
+def files_of(compiled: Compiled, source: str) -> str:
+    """Digest of a file source's list of files; empty for other sources."""
+    known = compiled.sources.get(source)
+    return digest_of("files", known.files) if known is not None and known.source.path is not None else ""
+
+
+def inputs_moved(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapping[str, Changing]) -> tuple[str, ...]:
+    """Why what the model reads is not what its receipt read, through views and ephemerals."""
+    before = {read.model: read.generation for read in body.reads}
+    reasons = []
+    for name in (*model.tables_read, *model.views_read):
+        if name in changing:
+            reasons.append(f"`{name}` is written in this plan")
+        elif desk.facts.head(name).generation != before.get(name):
+            reasons.append(f"`{name}` has changed since it was read")
+    seen = {source.source: source.fingerprint for source in body.sources}
+    for name in model.sources_read:
+        now = desk.facts.fingerprints.get(name, "none")
+        if now == "none":
+            reasons.append(f"source `{name}` has no fingerprint, so it may have moved")
+        elif now != seen.get(name):
+            reasons.append(f"source `{name}` has moved")
+    return tuple(reasons)
+
+
+def promise_moved(model: CompiledModel, body: ReceiptBody, moved: tuple[str, ...]) -> Choice:
+    """What is left to do where nothing is to be built: evaluate a promise that moved, or nothing, with the reason."""
+    if body.digests.promise != model.digests.promise:
+        return Choice(action="recheck", reasons=("its contract or checks changed: they are evaluated on the rows that are there",))
+    asked = model.checks or any(promise.nulls == "forbidden" for promise in model.contract)
+    if model.kind == "view" and moved and asked:
+        return Choice(action="recheck", reasons=(*moved, "its checks are evaluated on what it shows now"))
+    reasons = ["unchanged: definition, promise and inputs are those of its receipt"]
+    if body.digests.note != model.digests.note:
+        reasons = ["only its description or tags changed; the comment follows the next write"]
+    return Choice(action="no_op", reasons=tuple(reasons))
+
+
+def wants_range(desk: Desk, model: CompiledModel) -> Choice | bool:
+    """Whether `--from` and `--to` are for this model, or why they cannot be."""
+    options = desk.options
+    if options.range_low is None and options.range_high is None:
+        return False
+    if not isinstance(model.file, ModelFile) or model.kind != "incremental":
+        return False
+    if model.file.strategy == "append":
+        return refuse(
+            "P416",
+            "append cannot make a range again: it only adds above its watermark",
+            'use `strategy = "partition"`, or `merge` with a unique_key',
+        )
+    cursor = desk.facts.cursors.get(model.name)
+    if cursor is not None and cursor.bad_range:
+        return refuse("P416", f"`{cursor.bad_range}` is no value of the column's type", "write --from and --to as values of that type")
+    return True

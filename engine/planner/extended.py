@@ -1,0 +1,114 @@
+"""What is to be done with an incremental model or a snapshot that stands: extend it, or why not. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from interlock.engine.compiler.compiled import CompiledModel
+from interlock.engine.planner.choice import (
+    Changing,
+    Choice,
+    Desk,
+    columns_differ,
+    definition_moved,
+    inputs_moved,
+    output_columns,
+    promise_moved,
+    refuse,
+    wants_range,
+)
+from interlock.engine.planner.plan import Action
+from interlock.engine.project.project import ModelFile, SeedFile
+from interlock.machines.evidence import Column, ReceiptBody
+
+
+def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapping[str, Changing]) -> Choice:
+    """The action for an incremental model or a snapshot that stands as its receipt left it."""
+    assert isinstance(model.file, ModelFile)
+    backfill = wants_range(desk, model)
+    if isinstance(backfill, Choice):
+        return backfill
+    notes: list[str] = []
+    reasons: list[str] = []
+    parts = definition_moved(desk.compiled, model, body)
+    if parts:
+        policy, origin = _on_change(desk, model)
+        if policy == "refuse":
+            return refuse(
+                "P412",
+                f"its definition changed ({', '.join(parts)}), and {origin}",
+                f"say once `--on-change {model.name}=rebuild` (or `continue`), or set `on_change` in its sidecar or in the target",
+            )
+        if policy == "rebuild":
+            return Choice(action="replace", reasons=(f"its definition changed ({', '.join(parts)}) and on_change is `rebuild`",), full=True)
+        reasons.append(f"its definition changed ({', '.join(parts)}) and on_change is `continue`: rows that are there stay as they are")
+    there = output_columns(model, body.shape)
+    added = _added(there, model.columns)
+    if added is None or (added and model.file.on_schema_change == "refuse"):
+        return refuse(
+            "P413",
+            f"its output columns are not those of the table: {columns_differ(there, model.columns)}",
+            f'set `on_schema_change = "append_columns"` if columns were only added, or `--full-refresh {model.name}`',
+        )
+    if added:
+        reasons.append(f"columns are added: {', '.join(column.name for column in added)}")
+    if body.digests.environment != model.digests.environment and not parts:
+        notes.append("the environment changed since its last rows were written; they are not written again")
+    if model.name in desk.options.force:
+        reasons.append("--force was asked")
+    if backfill:
+        reasons.append(f"a range was asked for: from {desk.options.range_low or 'the start'} to {desk.options.range_high or 'the end'}")
+    reasons += inputs_moved(desk, model, body, changing)
+    if body.rows_held:
+        reasons.append(f"{body.rows_held} rows were held back by its last run")
+    if model.kind == "incremental" and model.file.strategy == "partition" and _has_missing(desk, model):
+        reasons.append("ranges are missing")
+    if not reasons:
+        choice = promise_moved(model, body, ())
+        return Choice(action=choice.action, reasons=choice.reasons, notes=tuple(notes))
+    return Choice(
+        action=_extension(model, model.file),
+        reasons=tuple(reasons),
+        notes=tuple(notes),
+        add_columns=added,
+        backfill=backfill,
+    )
+
+
+def _has_missing(desk: Desk, model: CompiledModel) -> bool:
+    cursor = desk.facts.cursors.get(model.name)
+    return cursor is not None and len(cursor.ranges) > 1
+
+
+def _extension(model: CompiledModel, file: ModelFile) -> Action:
+    if model.kind == "snapshot":
+        return "snapshot"
+    match file.strategy:
+        case "append":
+            return "append"
+        case "merge":
+            return "merge"
+        case "partition":
+            return "replace_range"
+        case None:
+            message = f"{model.name} is incremental without a strategy"
+            raise AssertionError(message)
+
+
+def _added(there: tuple[Column, ...], wanted: tuple[Column, ...]) -> tuple[Column, ...] | None:
+    """Columns that were only added; `None` where one is gone or has another type."""
+    have = {column.name.lower(): column.type for column in there}
+    want = {column.name.lower(): column.type for column in wanted}
+    if any(want.get(name) != type_ for name, type_ in have.items()):
+        return None
+    return tuple(column for column in wanted if column.name.lower() not in have)
+
+
+def _on_change(desk: Desk, model: CompiledModel) -> tuple[str, str]:
+    said = desk.options.on_change.get(model.name)
+    if said is not None:
+        return said, f"--on-change says `{said}`"
+    assert not isinstance(model.file, SeedFile)
+    if model.file.on_change is not None:
+        return model.file.on_change, f'its files say `on_change = "{model.file.on_change}"`'
+    return desk.target.on_change, f'the target `{desk.target.name}` says `on_change = "{desk.target.on_change}"`'

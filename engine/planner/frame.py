@@ -1,0 +1,63 @@
+"""What is the same for every item of a plan, and small questions about a compiled model. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel
+from interlock.engine.planner.choice import Desk
+from interlock.engine.project.project import ModelFile
+from interlock.engine.warehouse.protocol import RelationSeen
+from interlock.machines.evidence import Column
+
+AFTER = ":after"
+"""Ends the key of the recheck that comes after publication."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """What is the same for every item of a plan."""
+
+    desk: Desk
+    project: str
+    as_of: str
+    moment: datetime
+    planned: frozenset[str]
+    """Models that this plan has an item for and that do something, or are refused."""
+    readers: Mapping[str, tuple[RelationSeen, ...]]
+    """By model that is made anew: views that read it, bind now, and are not made anew themselves."""
+
+
+def rows_checks(model: CompiledModel) -> tuple[CompiledCheck, ...]:
+    """Checks that are asked before the rows are visible."""
+    return tuple(check for check in model.checks if check.check.after == "rows")
+
+
+def strategy_of(model: CompiledModel) -> str | None:
+    """How an incremental model is extended."""
+    return model.file.strategy if isinstance(model.file, ModelFile) else None
+
+
+def key_of(model: CompiledModel) -> tuple[str, ...]:
+    """The unique key, where the kind of the model has one."""
+    return model.file.unique_key if isinstance(model.file, ModelFile) and model.kind in ("incremental", "snapshot") else ()
+
+
+def validity_type(model: CompiledModel) -> str:
+    """Type of a snapshot's validity: that of `updated_at`, or of `$as_of`."""
+    assert isinstance(model.file, ModelFile)
+    if model.file.snapshot_by == "updated_at":
+        (type_,) = (column.type for column in model.columns if column.name.lower() == (model.file.updated_at or "").lower())
+        return type_
+    return "TIMESTAMP WITH TIME ZONE"
+
+
+def cursor_column(model: CompiledModel) -> Column | None:
+    """The output column that an incremental model is restricted by."""
+    if model.kind != "incremental":
+        return None
+    assert isinstance(model.file, ModelFile)
+    name = (model.file.partition_column or model.file.watermark) if model.file.strategy == "partition" else model.file.watermark
+    return next((column for column in model.columns if column.name.lower() == (name or "").lower()), None)

@@ -1,0 +1,158 @@
+"""The statements that extend an incremental model: the staged delta, questions about it, and what is written of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from interlock.engine.warehouse.duckdb.quoting import identifier
+from interlock.engine.warehouse.duckdb.write import DELTA, Cursor, columns_sql, sample_of, watermark_fields, wrapped
+from interlock.engine.warehouse.protocol import Statement
+
+
+def stage(query: str, cursor: Cursor | None) -> Statement:
+    """The delta, as a temporary table that only this connection sees, always of the same name."""
+    where = "" if cursor is None or cursor.staged() == "TRUE" else f" WHERE {cursor.staged()}"
+    return Statement(role="stage", text=f"CREATE TEMP TABLE {DELTA} AS SELECT * FROM {wrapped(query)}{where}")
+
+
+def unstage() -> Statement:
+    """The delta is gone before COMMIT; a rollback takes it along too."""
+    return Statement(role="unstage", text=f"DROP TABLE {DELTA}")
+
+
+def look_delta(cursor: Cursor | None, key: Sequence[str], *, old_low: str | None, old_high: str | None) -> Statement:
+    """Counts over the delta, and the watermark as it will be: the greatest of what was and what is written."""
+    taken = cursor.taken() if cursor else "TRUE"
+    fields = [f"'rows': count(*) FILTER (WHERE {taken})"]
+    if cursor is not None:
+        name = cursor.name
+        fields += [
+            f"'watermark_nulls': count(*) FILTER (WHERE {name} IS NULL)",
+            f"'null_sample': {sample_of(key or [cursor.column], f'{name} IS NULL')}",
+            f"'beyond': count(*) FILTER (WHERE {cursor.beyond()})" if cursor.closed_range == "no" else "'beyond': 0",
+            f"'beyond_sample': {sample_of([cursor.column], cursor.beyond())}",
+            *watermark_fields(cursor, taken, old_low, old_high),
+        ]
+    if key:
+        nulls = " OR ".join(f"{identifier(name)} IS NULL" for name in key)
+        doubles = f"SELECT {columns_sql(key)} FROM {DELTA} WHERE {taken} GROUP BY {columns_sql(key)} HAVING count(*) > 1"
+        fields += [
+            f"'key_nulls': count(*) FILTER (WHERE ({taken}) AND ({nulls}))",
+            f"'key_doubles': (SELECT count(*) FROM ({doubles}) AS k)",
+            f"'double_sample': (SELECT {sample_of(key, 'TRUE')} FROM ({doubles}) AS k)",
+        ]
+    return Statement(role="look_delta", text=f"SELECT {{{', '.join(fields)}}} FROM {DELTA}")
+
+
+def changed_at_watermark(rel: str, cursor: Cursor, watermark: str, compared: Sequence[str], key: Sequence[str]) -> Statement:
+    """Rows that were written at the watermark and that the query no longer gives. With a key, keys are compared."""
+    names = columns_sql(key or compared)
+    at = f"{cursor.name} = {cursor.at(watermark)}"
+    there = f"SELECT {names} FROM {rel} WHERE {at}"
+    now = f"SELECT {names} FROM {DELTA}" + ("" if key else f" WHERE {at}")
+    gone = f"{there} EXCEPT ALL {now}" if not key else f"{there} EXCEPT {now}"
+    sample = sample_of(key or compared, "TRUE")
+    return Statement(role="changed_at_watermark", text=f"SELECT {{'rows': count(*), 'sample': {sample}}} FROM ({gone}) AS gone")
+
+
+def conflicting_keys(rel: str, key: Sequence[str], compared: Sequence[str], cursor: Cursor) -> Statement:
+    """Keys of the delta that are there already with other values (append with a key)."""
+    others = [name for name in compared if name not in key]
+    differs = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in others) or "FALSE"
+    on = same_key(key)
+    delta = f"(SELECT * FROM {DELTA} WHERE {cursor.taken()}) AS d"
+    sample = sample_of(key, "TRUE")
+    inner = f"SELECT {columns_sql(key, 'd.')} FROM {delta} JOIN {rel} AS t ON {on} WHERE {differs}"
+    return Statement(role="conflicting_keys", text=f"SELECT {{'rows': count(*), 'sample': {sample}}} FROM ({inner}) AS c")
+
+
+def keys_outside(rel: str, key: Sequence[str], cursor: Cursor) -> Statement:
+    """Keys of the delta that also stand outside the ranges that are replaced: a row that moved between partitions."""
+    outside = f"(SELECT * FROM {rel} WHERE NOT coalesce({cursor.in_ranges()}, FALSE)) AS t"
+    delta = f"(SELECT * FROM {DELTA} WHERE {cursor.taken()}) AS d"
+    inner = f"SELECT {columns_sql(key, 'd.')} FROM {delta} JOIN {outside} ON {same_key(key)}"
+    return Statement(role="conflicting_keys", text=f"SELECT {{'rows': count(*), 'sample': {sample_of(key, 'TRUE')}}} FROM ({inner}) AS c")
+
+
+def late(rel: str, query: str, cursor: Cursor, compared: Sequence[str]) -> Statement:
+    """Rows below the lower end that the query gives and the target does not have; costs a full read."""
+    if cursor.low is None:
+        return Statement(role="late", text="SELECT 0")
+    below = f"{cursor.name} < {cursor.at(cursor.low)}"
+    names = columns_sql(compared)
+    inner = f"SELECT {names} FROM {wrapped(query)} WHERE {below} EXCEPT ALL SELECT {names} FROM {rel} WHERE {below}"
+    return Statement(role="late", text=f"SELECT count(*) FROM ({inner}) AS late")
+
+
+def same_key(key: Sequence[str], left: str = "t", right: str = "d") -> str:
+    """A join condition over the key; keys that hold a null are refused before it is used."""
+    return " AND ".join(f"{left}.{identifier(name)} = {right}.{identifier(name)}" for name in key)
+
+
+def _same(names: Sequence[str], left: str, right: str) -> str:
+    return " AND ".join(f"{left}.{identifier(name)} IS NOT DISTINCT FROM {right}.{identifier(name)}" for name in names) or "TRUE"
+
+
+def insert_new(rel: str, columns: Sequence[str], cursor: Cursor, watermark: str | None) -> Statement:
+    """Append: rows above the watermark. Those at it are `insert_ties`."""
+    above = "" if watermark is None else f" AND {cursor.name} > {cursor.at(watermark)}"
+    names = columns_sql(columns)
+    return Statement(role="insert", text=f"INSERT INTO {rel} ({names}) SELECT {names} FROM {DELTA} WHERE {cursor.taken()}{above}")
+
+
+def insert_ties(rel: str, columns: Sequence[str], cursor: Cursor, watermark: str, compared: Sequence[str]) -> Statement:
+    """Append: rows that tie with the watermark and came later, found as a difference of multisets."""
+    names = columns_sql(columns)
+    at = f"{cursor.name} = {cursor.at(watermark)} AND {cursor.taken()}"
+    if list(compared) == list(columns):
+        new = f"SELECT {names} FROM {DELTA} WHERE {at} EXCEPT ALL SELECT {names} FROM {rel} WHERE {cursor.name} = {cursor.at(watermark)}"
+        return Statement(role="insert_ties", text=f"INSERT INTO {rel} ({names}) SELECT {names} FROM ({new}) AS d")
+    same = columns_sql(compared)
+    there = f"SELECT {same}, count(*) AS interlock_n FROM {rel} WHERE {cursor.name} = {cursor.at(watermark)} GROUP BY {same}"
+    ranked = f"SELECT *, row_number() OVER (PARTITION BY {same}) AS interlock_r FROM {DELTA} WHERE {at}"
+    text = (
+        f"INSERT INTO {rel} ({names}) SELECT {columns_sql(columns, 'd.')} FROM ({ranked}) AS d "
+        f"LEFT JOIN ({there}) AS t ON {_same(compared, 't', 'd')} WHERE d.interlock_r > coalesce(t.interlock_n, 0)"
+    )
+    return Statement(role="insert_ties", text=text)
+
+
+def insert_absent(rel: str, columns: Sequence[str], cursor: Cursor, key: Sequence[str]) -> Statement:
+    """Append with a key: only keys that are not there."""
+    text = (
+        f"INSERT INTO {rel} ({columns_sql(columns)}) SELECT {columns_sql(columns, 'd.')} FROM {DELTA} AS d WHERE {cursor.taken()} "
+        f"AND NOT EXISTS (SELECT 1 FROM {rel} AS t WHERE {same_key(key)})"
+    )
+    return Statement(role="insert", text=text)
+
+
+def merge(rel: str, columns: Sequence[str], cursor: Cursor, key: Sequence[str]) -> Statement:
+    """Update by name all columns but the key, insert what is new; equal rows are not written."""
+    others = [name for name in columns if name not in key]
+    delta = f"(SELECT {columns_sql(columns)} FROM {DELTA} WHERE {cursor.taken()}) AS d"
+    matched = ""
+    if others:
+        differs = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in others)
+        sets = ", ".join(f"{identifier(name)} = d.{identifier(name)}" for name in others)
+        matched = f" WHEN MATCHED AND ({differs}) THEN UPDATE SET {sets}"
+    text = (
+        f"MERGE INTO {rel} AS t USING {delta} ON ({same_key(key)}){matched} "
+        f"WHEN NOT MATCHED THEN INSERT ({columns_sql(columns)}) VALUES ({columns_sql(columns, 'd.')})"
+    )
+    return Statement(role="merge", text=text)
+
+
+def delete_ranges(rel: str, cursor: Cursor) -> Statement:
+    """Partition: the ranges go as a whole; they come back in the same transaction."""
+    return Statement(role="delete", text=f"DELETE FROM {rel} WHERE {cursor.in_ranges()}")
+
+
+def insert_ranges(rel: str, columns: Sequence[str], cursor: Cursor) -> Statement:
+    """Partition: the rows of the ranges, by name."""
+    names = columns_sql(columns)
+    return Statement(role="insert", text=f"INSERT INTO {rel} ({names}) SELECT {names} FROM {DELTA} WHERE {cursor.taken()}")
+
+
+def touched_by_key(key: Sequence[str]) -> str:
+    """Rows whose key is in the delta."""
+    return f"EXISTS (SELECT 1 FROM {DELTA} AS d WHERE {same_key(key, 'interlock_t', 'd')})"

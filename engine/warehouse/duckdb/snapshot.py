@@ -1,0 +1,99 @@
+"""The statements of a snapshot: versions of rows, by their own time or by comparing columns at `$as_of`."""
+
+from __future__ import annotations
+
+from interlock.engine.warehouse.duckdb.extend import same_key
+from interlock.engine.warehouse.duckdb.quoting import identifier
+from interlock.engine.warehouse.duckdb.write import DELTA, columns_sql, sample_of, wrapped
+from interlock.engine.warehouse.protocol import Statement
+from interlock.machines.records import Record
+
+
+def create_snapshot(rel: str, query: str, *, valid_from: str, valid_type: str) -> Statement:
+    """A snapshot's first state: every row is valid from its own time on."""
+    text = (
+        f'CREATE TABLE {rel} AS SELECT *, CAST({valid_from} AS {valid_type}) AS "valid_from", CAST(NULL AS {valid_type}) AS "valid_to" '
+        f"FROM {wrapped(query)}"
+    )
+    return Statement(role="create", text=text)
+
+
+class SnapshotShape(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a snapshot tells versions: by the row's own time, or by comparing columns at `$as_of`."""
+
+    columns: tuple[str, ...]
+    """Of the query, without validity."""
+    key: tuple[str, ...]
+    updated_at: str | None
+    compared: tuple[str, ...]
+    valid_type: str
+    as_of: str
+    """Literal expression of the plan's time."""
+
+    def starts(self, alias: str = "d") -> str:
+        """When a delta row's version begins."""
+        own = f"{alias}.{identifier(self.updated_at)}" if self.updated_at else self.as_of
+        return f"CAST({own} AS {self.valid_type})"
+
+
+def look_snapshot_delta(shape: SnapshotShape, rel: str) -> Statement:
+    """Keys twice or null, rows without a time, rows changed although their time did not move, keys gone at the source."""
+    key = shape.key
+    nulls = " OR ".join(f"{identifier(name)} IS NULL" for name in key)
+    doubles = f"SELECT {columns_sql(key)} FROM {DELTA} GROUP BY {columns_sql(key)} HAVING count(*) > 1"
+    gone = f'SELECT 1 FROM {rel} AS t WHERE t."valid_to" IS NULL AND NOT EXISTS (SELECT 1 FROM {DELTA} AS d WHERE {same_key(key)})'
+    fields = [
+        "'rows': count(*)",
+        f"'key_nulls': count(*) FILTER (WHERE {nulls})",
+        f"'key_doubles': (SELECT count(*) FROM ({doubles}) AS k)",
+        f"'double_sample': (SELECT {sample_of(key, 'TRUE')} FROM ({doubles}) AS k)",
+        f"'gone': (SELECT count(*) FROM ({gone}) AS g)",
+    ]
+    if shape.updated_at:
+        own = identifier(shape.updated_at)
+        others = [name for name in shape.columns if name not in key]
+        differs = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in others) or "FALSE"
+        stuck = (
+            f'SELECT {columns_sql(key, "d.")} FROM {DELTA} AS d JOIN {rel} AS t ON {same_key(key)} AND t."valid_to" IS NULL '
+            f'WHERE {shape.starts()} = t."valid_from" AND ({differs})'
+        )
+        fields += [
+            f"'watermark_nulls': count(*) FILTER (WHERE {own} IS NULL)",
+            f"'null_sample': {sample_of(key, f'{own} IS NULL')}",
+            f"'stuck': (SELECT count(*) FROM ({stuck}) AS s)",
+            f"'stuck_sample': (SELECT {sample_of(key, 'TRUE')} FROM ({stuck}) AS s)",
+        ]
+    return Statement(role="look_delta", text=f"SELECT {{{', '.join(fields)}}} FROM {DELTA}")
+
+
+def close_versions(shape: SnapshotShape, rel: str) -> Statement:
+    """Ends the open version of each row that changed."""
+    if shape.updated_at:
+        changed = f'{shape.starts()} > t."valid_from"'
+    else:
+        changed = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in shape.compared) or "FALSE"
+    text = f'UPDATE {rel} AS t SET "valid_to" = {shape.starts()} FROM {DELTA} AS d WHERE {same_key(shape.key)} AND t."valid_to" IS NULL AND ({changed})'
+    return Statement(role="close", text=text)
+
+
+def close_gone(shape: SnapshotShape, rel: str) -> Statement:
+    """Ends the open version of each key that the source no longer has (`hard_deletes = "close"`), at `$as_of`."""
+    end = f"CAST({shape.as_of} AS {shape.valid_type})"
+    text = (
+        f'UPDATE {rel} AS t SET "valid_to" = greatest({end}, t."valid_from") WHERE t."valid_to" IS NULL '
+        f"AND NOT EXISTS (SELECT 1 FROM {DELTA} AS d WHERE {same_key(shape.key)})"
+    )
+    return Statement(role="close_gone", text=text)
+
+
+def insert_versions(shape: SnapshotShape, rel: str) -> Statement:
+    """A new version for each key that has no open one; it never begins before the last one ended."""
+    names = columns_sql(shape.columns)
+    ended = f'SELECT {columns_sql(shape.key)}, max("valid_to") AS interlock_end FROM {rel} GROUP BY {columns_sql(shape.key)}'
+    text = (
+        f'INSERT INTO {rel} ({names}, "valid_from", "valid_to") '
+        f"SELECT {columns_sql(shape.columns, 'd.')}, greatest({shape.starts()}, e.interlock_end), NULL FROM {DELTA} AS d "
+        f"LEFT JOIN ({ended}) AS e ON {same_key(shape.key, 'e', 'd')} "
+        f'WHERE NOT EXISTS (SELECT 1 FROM {rel} AS t WHERE {same_key(shape.key)} AND t."valid_to" IS NULL)'
+    )
+    return Statement(role="insert", text=text)
