@@ -5,6 +5,7 @@ The database file itself is never opened here: closing any descriptor of it woul
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import math
@@ -76,8 +77,10 @@ class Lock:
             return
         said = msgspec.json.encode(holder) + b"\n"
         # One write over the old text, then the cut: who reads meanwhile sees a whole line first, or nothing that decodes.
-        os.pwrite(self._descriptor, said, 0)
-        os.ftruncate(self._descriptor, len(said))
+        # The words are for people. On a full disk the lock holds without them, and what needs room says so by itself.
+        with contextlib.suppress(OSError):
+            os.pwrite(self._descriptor, said, 0)
+            os.ftruncate(self._descriptor, len(said))
 
     def __enter__(self) -> Self:
         return self

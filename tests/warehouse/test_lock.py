@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import signal
 import subprocess
 import sys
@@ -109,3 +110,16 @@ def test_where_it_cannot_be_made_it_says_why(tmp_path: Path) -> None:
     with pytest.raises(Refused) as caught:
         acquire(tmp_path / "shop.duckdb.interlock" / "lock", ADA)
     assert caught.value.findings[0].code == "W605"
+
+
+def test_a_full_disk_takes_the_words_and_not_the_lock(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("interlock.engine.warehouse.lock.os.pwrite", full)
+    with acquire(path, ADA) as lock:
+        lock.names_run("r1")
+        assert lock.is_held
+        clock = Clock()
+        with pytest.raises(Refused):
+            acquire(path, BOB, sleep=clock.sleep, monotonic=clock.monotonic)
