@@ -140,7 +140,7 @@ def _by_what_came_before(fold: Fold, entry: Entry, line: bytes) -> Iterator[Doub
             yield from _of_its_run(fold, entry, evidence.plan)
             yield from _pinned(fold, entry, evidence)
         case CommitEvidence(receipt=Found() as found):
-            if digest_of("receipt", found.body) != found.id and _digest_as_written(line) != found.id:
+            if line and digest_of("receipt", found.body) != found.id and _digest_as_written(line) != found.id:
                 yield Doubt("contradicts", f"the receipt's body does not have the digest {found.id[:12]} that is its id")
         case CloseEvidence() as evidence if entry.target == "closed":
             yield from _closing(fold, entry, evidence)

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, TypeAlias
 
+import msgspec
+
 from interlock.engine.diagnostics import refused
 from interlock.engine.ledger.lines import LINE_BYTES_MAX, BadLine, Numbered, UnknownRecord, read_line
 from interlock.engine.ledger.places import segment_number, segments_directory
-from interlock.machines.records import Record
+from interlock.machines.evidence import Entry
+from interlock.machines.records import Record, declared
 
 FlawKind: TypeAlias = Literal["altered", "missing", "out_of_order", "torn", "unreadable", "illegal", "contradicts", "unexplained"]
 
@@ -47,7 +50,7 @@ class Read:
     numbered: Numbered
     place: str
     line: bytes
-    """As it stands in the file."""
+    """As it stands in the file; empty for a record of a bundle of which words are withheld."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +118,29 @@ def _segments(directory: Path) -> tuple[Part, ...]:
     return tuple(Part(numbered[number].name, numbered[number], number=number) for number in sorted(numbered))
 
 
+_WITHHELD_HEAD = b'{"sha256":"'
+_WITHHELD_MIDDLE = b'","withheld":'
+_WITHHELD_AT = len(_WITHHELD_HEAD) + 64
+_WITHHELD_DECODER = msgspec.json.Decoder(Entry)
+
+
+def withheld_line(digest: str, entry: Entry) -> bytes:
+    """The line of a bundle for a record of which words are withheld: its digest as it was, beside what is shown."""
+    return b"".join((_WITHHELD_HEAD, digest.encode(), _WITHHELD_MIDDLE, declared(entry), b"}\n"))
+
+
+def _withheld(data: bytes) -> Numbered | None:
+    """The record of such a line; its digest cannot be made again, and holds as far as the next record names it."""
+    middle = data[_WITHHELD_AT : _WITHHELD_AT + len(_WITHHELD_MIDDLE)]
+    if not data.startswith(_WITHHELD_HEAD) or middle != _WITHHELD_MIDDLE or not data.endswith(b"}\n"):
+        return None
+    try:
+        entry = _WITHHELD_DECODER.decode(data[_WITHHELD_AT + len(_WITHHELD_MIDDLE) : -2])
+    except msgspec.MsgspecError:
+        return None
+    return Numbered(data[len(_WITHHELD_HEAD) : _WITHHELD_AT].decode("ascii", "replace"), entry)
+
+
 class Tape:
     """One pass over the files of a ledger: records and flaws, in the order in which they stand."""
 
@@ -151,7 +177,7 @@ class Tape:
                 line += 1
                 place = f"{part.name}, line {line}"
                 if data.endswith(b"\n"):
-                    yield from self._line(data, place)
+                    yield from self._line(data, place, bundled=part.member is not None)
                 elif len(data) > LINE_BYTES_MAX:
                     yield self._altered("the line is longer than a line may be", place)
                 elif is_last:
@@ -162,9 +188,10 @@ class Tape:
         if empty and not is_last:
             yield Flaw(sequence=self._sequence + 1, kind="missing", because="it is empty, though another segment follows", place=part.name)
 
-    def _line(self, data: bytes, place: str) -> Iterator[Read | Flaw]:
+    def _line(self, data: bytes, place: str, *, bundled: bool) -> Iterator[Read | Flaw]:
+        withheld = _withheld(data) if bundled else None
         try:
-            read = read_line(data)
+            read = withheld or read_line(data)
         except BadLine as error:
             yield self._altered(str(error), place)
             return
@@ -184,7 +211,7 @@ class Tape:
         elif self._tip is not None and read.entry.parent != self._tip:
             yield Flaw(sequence=sequence, kind="out_of_order", because="its parent is not the record before it", place=place)
         self._sequence, self._tip = sequence, read.digest
-        yield Read(read, place, data)
+        yield Read(read, place, data if withheld is None else b"")
 
     def _altered(self, because: str, place: str) -> Flaw:
         self._sequence += 1

@@ -1,0 +1,324 @@
+"""A bundle: one file with the part of a ledger that a run is about, its plan and the versions, for a colleague to replay elsewhere.
+
+It holds no rows and no secrets. Words that quote values (a check's samples, a warehouse's own message, a seed's rows) are
+withheld; the digest of such a record stands beside it, so that the chain still goes through it.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from interlock.engine.audit.replay import Replay
+from interlock.engine.audit.story import Plans
+from interlock.engine.audit.tape import BUNDLED_LEDGER, Read, Tip, withheld_line
+from interlock.engine.diagnostics import refused
+from interlock.engine.ledger.subjects import Last, ModelFold
+from interlock.engine.planner.plan import Item, PlanBody
+from interlock.machines.evidence import (
+    CheckVerdict,
+    CommitEvidence,
+    Digests,
+    Entry,
+    Evidence,
+    Found,
+    GenesisEvidence,
+    Head,
+    ReceiptBody,
+    RefuseEvidence,
+    RolledBack,
+    SealRow,
+    Verdict,
+)
+from interlock.machines.records import Record
+
+FORMAT: Final = 1
+WITHHELD: Final = "withheld"
+_MANIFEST: Final = "bundle.json"
+_START: Final = "start.json"
+_PLAN: Final = "plan.json"
+_MOMENT: Final = (1980, 1, 1, 0, 0, 0)
+"""Of every member: the same bundle has the same bytes."""
+
+
+class HeadAt(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A head where the slice begins."""
+
+    model: str
+    head: Head
+    digests: Digests | None
+
+
+class Start(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is known before the first record of a slice."""
+
+    sequence: int
+    tip: str
+    time: str
+    genesis: GenesisEvidence
+    ledger: str
+    warehouse: str
+    heads: tuple[HeadAt, ...]
+    seal: SealRow | None
+    serial_accepted: int
+    spent_by: tuple[str, ...]
+    """Runs of before that had begun the bundle's plan."""
+
+
+class Manifest(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a bundle is of."""
+
+    format: int
+    interlock: str
+    run: str
+    plan: str | None
+    project: str
+    records: int
+    first: int
+    last: int
+    tip: str
+    withheld: tuple[int, ...]
+    """Records of which words are withheld."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A bundle as it was read."""
+
+    manifest: Manifest
+    start: Start | None
+    plan: PlanBody | None
+
+
+class Cutter:
+    """Finds, in one pass, the records that a run is about: from where nothing was open before it, to its end."""
+
+    def __init__(self, run: str) -> None:
+        self._run = run
+        self._kept: list[Read] = []
+        self._start: Start | None = None
+        self._begun = False
+        self._done = False
+        self.run = ""
+        self.plan: str | None = None
+        self.genesis_project = ""
+
+    def hear(self, read: Read, replay: Replay) -> None:
+        """Take a record, after the replay has taken it."""
+        if self._done:
+            return
+        entry = read.numbered.entry
+        self._kept.append(read)
+        if entry.machine == "run" and entry.subject.startswith(self._run) and not self._begun:
+            self._begun, self.run = True, entry.subject
+            known = replay.fold.runs.get(entry.subject)
+            self.plan = known.plan if known is not None else None
+        if self._begun:
+            self._done = self.run not in replay.fold.open
+        elif not replay.fold.open:
+            self._kept.clear()
+            self._start = start_of(replay)
+
+    @property
+    def records(self) -> list[Read]:
+        """The slice."""
+        return self._kept if self._begun else []
+
+    @property
+    def start(self) -> Start | None:
+        """What is known before it; `None` where it begins with the ledger."""
+        return self._start
+
+
+def start_of(replay: Replay) -> Start | None:
+    """What is known where a replay stands."""
+    fold = replay.fold
+    if fold.genesis is None:
+        return None
+    heads = [
+        HeadAt(model=name, head=known.last.head, digests=known.last.digests)
+        for name, known in sorted(fold.models.items())
+        if known.last is not None
+    ]
+    return Start(
+        sequence=fold.sequence,
+        tip=fold.tip,
+        time=fold.time,
+        genesis=fold.genesis,
+        ledger=fold.ledger,
+        warehouse=fold.warehouse,
+        heads=tuple(heads),
+        seal=fold.seal,
+        serial_accepted=fold.serial_accepted,
+        spent_by=(),
+    )
+
+
+def replay_from(start: Start, plan: str | None) -> Replay:
+    """A replay that begins behind a known record."""
+    replay = Replay()
+    fold = replay.fold
+    fold.genesis, fold.project = start.genesis, start.genesis.project
+    fold.ledger, fold.warehouse = start.ledger, start.warehouse
+    fold.sequence, fold.tip, fold.time = start.sequence, start.tip, start.time
+    fold.seal, fold.serial_accepted = start.seal, start.serial_accepted
+    fold.since_close = {start.tip: start.sequence}
+    if plan is not None and start.spent_by:
+        fold.plans[plan] = list(start.spent_by)
+    for each in start.heads:
+        last = Last(head=each.head, digests=each.digests, how="checkpoint", time=start.time, sequence=start.sequence, run=None)
+        fold.models[each.model] = ModelFold(model=each.model, last=last)
+    return replay
+
+
+def bundled(cut: Cutter, plan: PlanBody | None, *, version: str, pages: Iterable[tuple[str, str]] = ()) -> bytes:
+    """The bytes of a bundle.
+
+    Args:
+        cut: the slice.
+        plan: of the run, if it can be had.
+        version: of Interlock.
+        pages: further members, by name: diagrams.
+    """
+    lines, withheld = [], []
+    for read in cut.records:
+        entry = without_values(read.numbered.entry)
+        if entry == read.numbered.entry:
+            lines.append(read.line)
+        else:
+            withheld.append(entry.sequence)
+            lines.append(withheld_line(read.numbered.digest, entry))
+    records = cut.records
+    manifest = Manifest(
+        format=FORMAT,
+        interlock=version,
+        run=cut.run,
+        plan=cut.plan,
+        project=cut.start.genesis.project if cut.start is not None else "",
+        records=len(records),
+        first=records[0].numbered.entry.sequence,
+        last=records[-1].numbered.entry.sequence,
+        tip=records[-1].numbered.digest,
+        withheld=tuple(withheld),
+    )
+    members: list[tuple[str, bytes]] = [(_MANIFEST, _pretty(manifest)), (BUNDLED_LEDGER, b"".join(lines))]
+    if cut.start is not None:
+        members.append((_START, _pretty(cut.start)))
+    if plan is not None:
+        members.append((_PLAN, _pretty(msgspec.structs.replace(plan, items=tuple(_without_rows(item) for item in plan.items)))))
+    members += [(name, text.encode()) for name, text in pages]
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for name, data in members:
+            bundle.writestr(zipfile.ZipInfo(name, _MOMENT), data, zipfile.ZIP_DEFLATED)
+    return made.getvalue()
+
+
+def open_bundle(path: Path) -> Opened:
+    """Read a bundle's own members.
+
+    Raises:
+        Refused: S101, it is none, or of a release that this one cannot read.
+    """
+    try:
+        with zipfile.ZipFile(path) as bundle:
+            names = set(bundle.namelist())
+            manifest = msgspec.json.decode(bundle.read(_MANIFEST), type=Manifest)
+            start = msgspec.json.decode(bundle.read(_START), type=Start) if _START in names else None
+            plan = msgspec.json.decode(bundle.read(_PLAN), type=PlanBody) if _PLAN in names else None
+    except (OSError, KeyError, zipfile.BadZipFile, msgspec.MsgspecError) as error:
+        remedy = "make it again with `interlock audit bundle RUN`, or use the release that made it"
+        raise refused("S101", f"`{path}` is no bundle that this release can read", because=str(error), remedy=remedy) from error
+    return Opened(manifest=manifest, start=start, plan=plan)
+
+
+def tip_of(start: Start | None) -> Tip | None:
+    """Where reading begins."""
+    return Tip(sequence=start.sequence, digest=start.tip) if start is not None else None
+
+
+def _pretty(value: object) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+# --- nothing of the rows --------------------------------------------------------------------------------------------------
+
+
+def without_values(entry: Entry) -> Entry:
+    """A record without the words that quote values of rows, or speak for the warehouse."""
+    verdicts = tuple(_verdict(each) for each in entry.verdicts)
+    evidence = _evidence(entry.evidence)
+    if verdicts == entry.verdicts and evidence == entry.evidence:
+        return entry
+    return msgspec.structs.replace(entry, verdicts=verdicts, evidence=evidence)
+
+
+def _verdict(verdict: Verdict) -> Verdict:
+    quotes = verdict.code.startswith("G5") and verdict.code >= "G524" and bool(verdict.because)
+    return msgspec.structs.replace(verdict, because=WITHHELD) if quotes else verdict
+
+
+def _evidence(evidence: Evidence) -> Evidence:
+    match evidence:
+        case CommitEvidence(receipt=(Found() | RolledBack()) as receipt) if receipt.body is not None:
+            body = _body(receipt.body)
+            return (
+                evidence if body == receipt.body else msgspec.structs.replace(evidence, receipt=msgspec.structs.replace(receipt, body=body))
+            )
+        case RefuseEvidence():
+            proof = evidence.proof
+            if isinstance(proof, RolledBack) and proof.body is not None:
+                proof = msgspec.structs.replace(proof, body=_body(proof.body))
+            said = evidence.cause == "warehouse"
+            because = WITHHELD if said and evidence.because else evidence.because
+            detail = WITHHELD if said and evidence.detail else evidence.detail
+            return msgspec.structs.replace(evidence, because=because, detail=detail, proof=proof)
+        case _:
+            return evidence
+
+
+def _body(body: ReceiptBody) -> ReceiptBody:
+    delta = body.delta
+    if delta is not None and delta.sample:
+        delta = msgspec.structs.replace(delta, sample=WITHHELD)
+    is_seed = body.materialized == "seed"
+    return msgspec.structs.replace(
+        body,
+        delta=delta,
+        verdicts=tuple(_check(verdict) for verdict in body.verdicts),
+        text=WITHHELD if is_seed and body.text else body.text,
+        canonical=WITHHELD if is_seed and body.canonical else body.canonical,
+    )
+
+
+def _check(verdict: CheckVerdict) -> CheckVerdict:
+    return msgspec.structs.replace(verdict, because=WITHHELD) if verdict.because else verdict
+
+
+def _without_rows(item: Item) -> Item:
+    if item.kind != "seed":
+        return item
+    return msgspec.structs.replace(
+        item,
+        text=WITHHELD if item.text else "",
+        statements=tuple(
+            msgspec.structs.replace(statement, text=WITHHELD) if "VALUES" in statement.text else statement for statement in item.statements
+        ),
+    )
+
+
+def plans_of(opened: Opened) -> Plans:
+    """The one plan that a bundle has."""
+
+    def plan(plan_id: str) -> PlanBody | str:
+        if opened.plan is not None and plan_id == opened.manifest.plan:
+            return opened.plan
+        return f"plan {plan_id[:12]} is not in the bundle"
+
+    return plan
