@@ -23,6 +23,7 @@ from interlock.engine.results import (
     CompiledView,
     CompileResult,
     DiffResult,
+    DoctorResult,
     ExplainResult,
     InitResult,
     Listed,
@@ -451,21 +452,57 @@ def accept_warehouse(ctx: Context, *, confirm: Confirm, reason: str) -> ActResul
     return accept(ground, confirm=confirm, reason=reason, where=_where(ground))
 
 
+def attach(ctx: Context, directory: Path, *, confirm: Confirm, reason: str) -> ActResult:
+    """Bring a ledger that lies elsewhere to beside the database that names it.
+
+    Raises:
+        Refused: there is no whole ledger of this project there, or the database names another.
+    """
+    from interlock.engine.cases import attending  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    return attending.attach(ground, directory, confirm=confirm, reason=reason, where=_where(ground))
+
+
+def archive(ctx: Context, *, confirm: Confirm, reason: str) -> ActResult:
+    """Close the ledger's segment and pack what is closed; every record stays readable.
+
+    Raises:
+        Refused: ledger and warehouse cannot be trusted, or a run is open.
+    """
+    from interlock.engine.cases import attending  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    return attending.archive(ground, confirm=confirm, reason=reason, where=_where(ground))
+
+
+def doctor(ctx: Context) -> DoctorResult:
+    """Look at everything that a run rests on: project, versions, lock, ledger, warehouse, receipts, open runs. Changes nothing."""
+    from interlock.engine.cases.doctoring import doctor_of  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=False)
+    return doctor_of(ground, _where(ground))
+
+
 def explain(code: str) -> ExplainResult:
-    """The page of a code.
+    """The page of a code, or what a row of the recovery tables says.
 
     Raises:
         Refused: there is no such code.
     """
     from importlib.resources import files  # noqa: PLC0415
 
+    from interlock.engine.cases.explaining import row_page  # noqa: PLC0415
     from interlock.machines.refusals import CATALOGUE  # noqa: PLC0415
 
     known = code.upper()
+    page = row_page(known)
+    if page is not None:
+        return ExplainResult(command="explain", outcome="done", exit_code=0, code=known, title=page.title, page=page.text)
     if known not in CATALOGUE:
         raise refused("S114", f"there is no code `{code}`", remedy=did_you_mean(known, CATALOGUE, "codes are written like P412"))
-    page = (files("interlock.specs") / "refusals" / f"{known}.md").read_text(encoding="utf-8")
-    return ExplainResult(command="explain", outcome="done", exit_code=0, code=known, title=CATALOGUE[known], page=page)
+    text = (files("interlock.specs") / "refusals" / f"{known}.md").read_text(encoding="utf-8")
+    return ExplainResult(command="explain", outcome="done", exit_code=0, code=known, title=CATALOGUE[known], page=text)
 
 
 # --- shared -------------------------------------------------------------------------------------------------------------

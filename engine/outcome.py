@@ -44,8 +44,8 @@ def exit_of(outcome: Status, *, untrusted: bool = False, interrupted: bool = Fal
             assert_never(unreachable)
 
 
-STANDS_APART: Final = frozenset({"K742", "K743"})
-"""K codes that are no doubt about ledger or warehouse: an open outcome waits, a protected target is as it should be."""
+STANDS_APART: Final = frozenset({"K742", "K743", "K745"})
+"""K codes that are no doubt about ledger or warehouse: an open outcome or run waits, a protected target is as it should be."""
 
 
 def is_untrusted(code: str) -> bool:

@@ -225,6 +225,22 @@ class CompareResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     first_only_rebuilt: tuple[tuple[str | None, ...], ...] = ()
 
 
+class Diagnosis(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One question of `doctor`, and its answer. A question that could not be asked is not a pass."""
+
+    check: str
+    answer: Literal["pass", "fail", "not_evaluated"]
+    said: str
+    code: str = ""
+    remedy: str = ""
+
+
+class DoctorResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Everything that a run rests on, looked at."""
+
+    checks: tuple[Diagnosis, ...]
+
+
 class ExplainResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The page of a code."""
 

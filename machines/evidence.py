@@ -527,10 +527,35 @@ class ResetEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     reason: str
 
 
+class AttachEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="attach"):
+    """A person brought a ledger beside the database that names it."""
+
+    project: str
+    ledger: str
+    sequence: int
+    """Of the newest record that it had where it was found."""
+    tip: str
+    origin: str
+    """Where it was found, as it was given."""
+    reason: str
+
+
+class ArchiveEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="archive"):
+    """Segments were closed: up to here they are only read, and are packed."""
+
+    project: str
+    segment: int
+    """The last one that is closed."""
+    sequence: int
+    """Of the last record in it."""
+    tip: str
+    reason: str
+
+
 ModelEvidence: TypeAlias = VerifyEvidence | BootstrapEvidence | CommitEvidence | CheckpointEvidence | RefuseEvidence
 RunEvidence: TypeAlias = AuthorizeEvidence | StartEvidence | CloseEvidence | RefuseEvidence
 PlanEvidence: TypeAlias = CompileEvidence | SealEvidence | RefuseEvidence
-LedgerEvidence: TypeAlias = GenesisEvidence | TornEvidence | AcceptEvidence | ResetEvidence
+LedgerEvidence: TypeAlias = GenesisEvidence | TornEvidence | AcceptEvidence | ResetEvidence | AttachEvidence | ArchiveEvidence
 Evidence: TypeAlias = (
     VerifyEvidence
     | BootstrapEvidence
@@ -546,6 +571,8 @@ Evidence: TypeAlias = (
     | TornEvidence
     | AcceptEvidence
     | ResetEvidence
+    | AttachEvidence
+    | ArchiveEvidence
 )
 
 

@@ -12,6 +12,8 @@ from typing import Final, Literal, NoReturn, TypeAlias, assert_never
 
 from interlock.machines.evidence import (
     AcceptEvidence,
+    ArchiveEvidence,
+    AttachEvidence,
     AuthorizeEvidence,
     BootstrapEvidence,
     CheckpointEvidence,
@@ -154,6 +156,8 @@ def act_permit(written: Transition | Entry, record: str, statements: Collection[
             act = "reset"
         case (
             TornEvidence()
+            | AttachEvidence()
+            | ArchiveEvidence()
             | VerifyEvidence()
             | BootstrapEvidence()
             | CommitEvidence()

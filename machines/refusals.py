@@ -164,6 +164,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "K742": "outcome is unknown",
     "K743": "act is not allowed on a protected target",
     "K744": "record names a guard that this version does not know",
+    "K745": "a run is open",
     # a bug of ours
     "X901": "a bug of ours",
 }

@@ -199,12 +199,12 @@ def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], reason
     if sight.finding.code == "K704":
         # A clone goes its own way: it must not be taken for the database that it was copied from.
         warehouse = genesis.new_id()
-    if isinstance(sight.ledger, LedgerWhole):
+    if isinstance(sight.ledger, LedgerWhole) and sight.fold.project == ground.project.id:
         ledger = place.open_ledger(sight)
         ledger_id = sight.fold.ledger
     else:
-        if isinstance(sight.ledger, LedgerBroken | LedgerUnreadable):
-            _set_aside(ground, "broken")
+        if not isinstance(sight.ledger, LedgerAbsent):
+            _set_aside(ground, "foreign" if isinstance(sight.ledger, LedgerWhole) else "broken")
         ledger = place.ledger = genesis.begin(
             ground.directory,
             project=ground.project.id,
@@ -221,7 +221,7 @@ def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], reason
         warehouse=warehouse,
         found=sight.finding,
         heads=tuple(_taken(head, bodies.get(head.model)) for head in sight.heads if head.receipt is not None),
-        settled=tuple(sight.fold.open),
+        settled=tuple(sight.fold.open) if sight.fold.project == ground.project.id else (),
         reason=reason,
         serial=sight.seal.serial if sight.seal is not None else 0,
     )

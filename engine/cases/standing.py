@@ -120,7 +120,11 @@ def _run(run: RunFold, *, busy: bool) -> RunStatus:
         outcome = "" if run.is_open else "refused"
     why = ""
     if run.is_open:
-        why = "it is running" if busy else "its process is gone; `interlock run` settles and closes it, then goes on with a new plan"
+        why = (
+            "it is running"
+            if busy
+            else "its process is gone; `interlock resume` ends it and does the rest of its plan, `interlock run` ends it and plans anew"
+        )
     return RunStatus(
         run=run.run,
         plan=run.plan or "",

@@ -401,6 +401,47 @@ def accept_warehouse(
     return _acted(call, api.accept_warehouse(context, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
 
 
+@ledger.command(epilog="Example: interlock ledger attach old.duckdb.interlock --target dev")
+def attach(
+    ctx: typer.Context,
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the ledger lies now; e.g. old.duckdb.interlock")],
+    *,
+    yes: o.Yes = False,
+    reason: o.Reason = "",
+    project: o.Project = None,
+    target: o.Target = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Bring a ledger to its database. For a database that was moved or renamed; copies, shows what it found, and asks first."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=None, wait=wait)
+    return _acted(call, api.attach(context, directory, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
+
+
+@ledger.command(epilog="Example: interlock ledger archive --target dev")
+def archive(
+    ctx: typer.Context,
+    *,
+    yes: o.Yes = False,
+    reason: o.Reason = "",
+    project: o.Project = None,
+    target: o.Target = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Close what the ledger has so far, and pack it. Every record stays readable and is verified as before; asks first."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=None, wait=wait)
+    return _acted(call, api.archive(context, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
+
+
 @audit.command(epilog="Example: interlock audit compare fct_events")
 def compare(
     ctx: typer.Context,
@@ -419,6 +460,24 @@ def compare(
     call = _call(ctx)
     context = call.open(project=project, target=target, variables=variables, wait=wait)
     return call.console.answer(api.compare(context, model))
+
+
+@app.command(epilog="Example: interlock doctor --target dev")
+def doctor(
+    ctx: typer.Context,
+    *,
+    project: o.Project = None,
+    target: o.Target = None,
+    wait: o.Wait = None,
+    json: o.Json = False,
+) -> int:
+    """Look at everything that a run rests on. Project, versions, lock, ledger, warehouse, receipts, open runs; changes nothing."""
+    from interlock.engine import api  # noqa: PLC0415
+
+    del json
+    call = _call(ctx)
+    context = call.open(project=project, target=target, variables=None, wait=wait)
+    return call.console.answer(api.doctor(context))
 
 
 @app.command(epilog="Example: interlock explain P412")

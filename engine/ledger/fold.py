@@ -13,6 +13,8 @@ import msgspec
 from interlock.engine.ledger.subjects import AttemptFold, Contradiction, Last, ModelFold, Refusal, RunFold, SettledBy
 from interlock.machines.evidence import (
     AcceptEvidence,
+    ArchiveEvidence,
+    AttachEvidence,
     AuthorizeEvidence,
     BootstrapEvidence,
     CheckpointEvidence,
@@ -53,6 +55,8 @@ MOVES: dict[str, dict[str, tuple[type, frozenset[tuple[str, str]]]]] = {
         "torn": (TornEvidence, frozenset({("", "")})),
         "accept_warehouse": (AcceptEvidence, frozenset({("", "")})),
         "reset": (ResetEvidence, frozenset({("", "")})),
+        "attach": (AttachEvidence, frozenset({("", "")})),
+        "archive": (ArchiveEvidence, frozenset({("", "")})),
     },
 }
 """By machine and event: the evidence, and the moves (from, to). A test holds it to the machines' classes."""
@@ -176,6 +180,10 @@ class Fold:
                 self._accept(entry, evidence)
             case ResetEvidence():
                 self.reset = evidence
+            case AttachEvidence():
+                _require((evidence.sequence, evidence.tip) == (self.sequence, self.tip), "it was attached at another record than this")
+            case ArchiveEvidence():
+                _require((evidence.sequence, evidence.tip) == (self.sequence, self.tip), "the segment that it closes ends elsewhere")
             case _:
                 raise Illegal(_WRONG_EVIDENCE)
 

@@ -10,7 +10,7 @@ SEGMENTS = "ledger"
 PLANS = "plans"
 LOCK = "lock"
 
-_SEGMENT = re.compile(r"[0-9]{6}\.jsonl\Z")
+_SEGMENT = re.compile(r"[0-9]{6}\.jsonl(\.gz)?\Z")
 
 
 class Placed(Protocol):
@@ -52,6 +52,11 @@ def segments_directory(directory: Path) -> Path:
 def segment_path(directory: Path, number: int) -> Path:
     """The file of a segment of the ledger of a ledger directory; numbers count from 1."""
     return directory / SEGMENTS / f"{number:06d}.jsonl"
+
+
+def packed_path(directory: Path, number: int) -> Path:
+    """The file of a segment that was closed by `ledger archive`: the same bytes, packed."""
+    return directory / SEGMENTS / f"{number:06d}.jsonl.gz"
 
 
 def segment_number(name: str) -> int | None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import errno
+import gzip
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -11,7 +14,7 @@ from typing import BinaryIO, TypeAlias
 from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.ledger.fold import Fold, Illegal
 from interlock.engine.ledger.lines import LINE_BYTES_MAX, BadLine, Numbered, UnknownRecord, read_line
-from interlock.engine.ledger.places import segment_number, segment_path, segments_directory
+from interlock.engine.ledger.places import packed_path, segment_number, segment_path, segments_directory
 from interlock.machines.evidence import GenesisEvidence
 from interlock.machines.records import Record
 
@@ -116,6 +119,8 @@ class Scan:
                 if number != position:
                     raise Unsound(LedgerBroken(self._next, f"segment {position:06d}.jsonl is missing"))
                 yield from self._segment(number, is_last=position == len(segments))
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise Unsound(LedgerBroken(self._next, f"a packed segment is damaged: {error}")) from error
         except OSError as error:
             raise Unsound(LedgerUnreadable(_words(error))) from error
 
@@ -128,7 +133,7 @@ class Scan:
         offset, line = 0, 0
         if self.tip is not None:
             self.tip = Tip(sequence=self.tip.sequence, digest=self.tip.digest, segment=number, offset=0)
-        with path.open("rb", buffering=_CHUNK) as file:
+        with _opened(self._directory, number) as file:
             while data := file.readline(LINE_BYTES_MAX + 1):
                 line += 1
                 place = f"{path.name}, line {line}"
@@ -205,7 +210,20 @@ def _segments(directory: Path) -> list[int]:
         names = [item.name for item in segments_directory(directory).iterdir()]
     except FileNotFoundError:
         return []
-    return sorted(number for name in names if (number := segment_number(name)) is not None)
+    return sorted({number for name in names if (number := segment_number(name)) is not None})
+
+
+@contextmanager
+def _opened(directory: Path, number: int) -> Iterator[BinaryIO]:
+    """A segment's bytes, as written or packed. While both are there, packing is not over, and what was written counts."""
+    try:
+        file = segment_path(directory, number).open("rb", buffering=_CHUNK)
+    except FileNotFoundError:
+        with gzip.open(packed_path(directory, number), "rb") as packed:
+            yield packed  # type: ignore[misc] # it reads as a binary file does
+        return
+    with file:
+        yield file
 
 
 def _rest(file: BinaryIO, otherwise: Unsound) -> int:

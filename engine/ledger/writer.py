@@ -19,12 +19,21 @@ from interlock.engine.ledger.durable import make_directory, sync_directory, writ
 from interlock.engine.ledger.lines import Line, write_line
 from interlock.engine.ledger.places import segment_number, segment_path, segments_directory
 from interlock.engine.ledger.reader import Tip
-from interlock.machines.evidence import AcceptEvidence, Entry, GenesisEvidence, ResetEvidence, TornEvidence, Transition
+from interlock.machines.evidence import (
+    AcceptEvidence,
+    ArchiveEvidence,
+    AttachEvidence,
+    Entry,
+    GenesisEvidence,
+    ResetEvidence,
+    TornEvidence,
+    Transition,
+)
 
 SEGMENT_BYTES = 64 * 1024 * 1024
 """A segment that a line would make longer than this is left, and the line begins the next one."""
 
-OwnEvidence: TypeAlias = GenesisEvidence | TornEvidence | AcceptEvidence | ResetEvidence
+OwnEvidence: TypeAlias = GenesisEvidence | TornEvidence | AcceptEvidence | ResetEvidence | AttachEvidence | ArchiveEvidence
 
 _CHUNK = 1024 * 1024
 
@@ -48,6 +57,10 @@ def own(project: str, evidence: OwnEvidence) -> Transition:
             event = "accept_warehouse"
         case ResetEvidence():
             event = "reset"
+        case AttachEvidence():
+            event = "attach"
+        case ArchiveEvidence():
+            event = "archive"
     return Transition(machine="ledger", subject=project, event=event, source="", target="", verdicts=(), evidence=evidence)
 
 
@@ -210,6 +223,24 @@ class Ledger:
                 evidence = _torn(kept)
             except OSError as error:
                 raise LedgerError(str(error)) from error
+            self.append(own(project, evidence), run=None)
+        self.sync()
+        return evidence
+
+    def archive(self, project: str, reason: str) -> ArchiveEvidence:
+        """Close the segment, and go on in the next one with a record that says where the closed one ends.
+
+        Raises:
+            LedgerError: it cannot be done.
+        """
+        with self._changed:
+            while self._syncing:
+                self._changed.wait()
+            self._require_sound()
+            if self._offset:
+                self._roll_over()
+            # An empty segment is one that a kill left in the middle of this: its record is still to come.
+            evidence = ArchiveEvidence(project=project, segment=self._segment - 1, sequence=self._sequence, tip=self._tip, reason=reason)
             self.append(own(project, evidence), run=None)
         self.sync()
         return evidence

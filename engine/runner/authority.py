@@ -75,7 +75,7 @@ def look(directory: Path, project: str, reader: Reader | None) -> Sight:
         except Unreadable as error:
             trouble = str(error)
     ledger_state = _ledger_state(ledger)
-    identity_state = _identity_state(reader, identity, fold, trouble)
+    identity_state = _identity_state(project, reader, identity, fold, trouble)
     heads_state: HeadsState = "none" if trouble else _heads_state(fold, heads, unexpected, seal)
     row = authority_row(ledger_state, identity_state, heads_state)
     because = "; ".join(part for part in (row.how, trouble, _why(ledger), _heads_in_words(fold, heads, heads_state)) if part)
@@ -136,7 +136,9 @@ def _why(ledger: LedgerRead) -> str:
     return ""
 
 
-def _identity_state(reader: Reader | None, identity: Identity | None, fold: Fold, trouble: str) -> IdentityState:
+def _identity_state(project: str, reader: Reader | None, identity: Identity | None, fold: Fold, trouble: str) -> IdentityState:
+    if fold.genesis is not None and fold.project != project:
+        return "other"
     if reader is None:
         return "gone"
     if trouble:

@@ -10,6 +10,7 @@ from interlock.engine.results import (
     CompareResult,
     CompileResult,
     DiffResult,
+    DoctorResult,
     ExplainResult,
     InitResult,
     ListResult,
@@ -19,7 +20,7 @@ from interlock.engine.results import (
     StatusResult,
 )
 from interlock.engine.views.look import Look
-from interlock.engine.views.text_other import act_text, compare_text, compile_text, explain_text, init_text, show_text
+from interlock.engine.views.text_other import act_text, compare_text, compile_text, doctor_text, explain_text, init_text, show_text
 from interlock.engine.views.text_plan import diff_text, plan_text
 from interlock.engine.views.text_run import run_text
 from interlock.engine.views.text_state import check_text, list_text, status_text
@@ -37,6 +38,7 @@ AnyResult: TypeAlias = (
     | ActResult
     | CompareResult
     | ExplainResult
+    | DoctorResult
 )
 
 
@@ -67,5 +69,7 @@ def text_of(result: AnyResult, look: Look) -> list[str]:
             return compare_text(result, look)
         case ExplainResult():
             return explain_text(result, look)
+        case DoctorResult():
+            return doctor_text(result, look)
         case _ as unreachable:
             assert_never(unreachable)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from interlock.engine.results import ActResult, CompareResult, CompileResult, ExplainResult, InitResult, ShowResult
-from interlock.engine.views.look import Look, counted, listed, number, one_line, printable, table
+from interlock.engine.results import ActResult, CompareResult, CompileResult, DoctorResult, ExplainResult, InitResult, ShowResult
+from interlock.engine.views.look import Ink, Look, counted, listed, number, one_line, printable, table
 from interlock.engine.views.parts import column_list, headed, heading
 
 
@@ -85,6 +85,24 @@ def compare_text(result: CompareResult, look: Look) -> list[str]:
             if len(rows) < count:
                 lines.append(f"  … {number(count - len(rows))} more")
     return [*lines, "", look.ink("different", "red", "bold")]
+
+
+def doctor_text(result: DoctorResult, look: Look) -> list[str]:
+    """Each question and its answer; what helps stands below."""
+    lines = headed(result, look)
+    width = max((len(each.check) for each in result.checks), default=0)
+    for each in result.checks:
+        ink: Ink = "green" if each.answer == "pass" else "red" if each.answer == "fail" else "yellow"
+        code = f" [{each.code}]" if each.code else ""
+        lines.append(f"  {look.ink(each.answer.replace('_', ' '), ink)}  {each.check.ljust(width)}  {one_line(each.said)}{code}")
+        if each.remedy:
+            lines.append(f"    {look.ink('remedy:', 'green')}  {one_line(each.remedy)}")
+    answers = [each.answer for each in result.checks]
+    return [
+        *lines,
+        "",
+        f"{answers.count('pass')} passed, {answers.count('fail')} failed, {answers.count('not_evaluated')} not evaluated; nothing was changed",
+    ]
 
 
 def explain_text(result: ExplainResult, look: Look) -> list[str]:

@@ -25,7 +25,7 @@ class StandIn:
         module = ModuleType("interlock.engine.api")
         for name in (
             *("init", "compile_", "plan", "apply", "run", "check", "status", "show", "ls", "diff"),
-            *("adopt", "reset", "accept_warehouse", "compare", "explain"),
+            *("adopt", "reset", "accept_warehouse", "compare", "explain", "resume", "attach", "archive", "doctor"),
         ):
             setattr(module, name, self._recorder(name))
         module.open_context = self._open  # type: ignore[attr-defined]

@@ -11,7 +11,9 @@ from interlock.engine.results import (
     CompareResult,
     CompiledView,
     CompileResult,
+    Diagnosis,
     DiffResult,
+    DoctorResult,
     ExplainResult,
     InitResult,
     Listed,
@@ -500,6 +502,17 @@ def others() -> dict[str, AnyResult]:
             only_there=0,
             only_rebuilt=0,
             columns=("id",),
+            **WHERE,
+        ),
+        "doctor": DoctorResult(
+            command="doctor",
+            outcome="refused",
+            exit_code=3,
+            checks=(
+                Diagnosis(check="project", answer="pass", said="3 models and seeds compile"),
+                Diagnosis(check="warehouse", answer="not_evaluated", said="another program has it open", remedy="wait until it is done"),
+                Diagnosis(check="open runs", answer="fail", said="r1: its process is gone", code="G563", remedy="`interlock resume` ends it"),
+            ),
             **WHERE,
         ),
         "explain": ExplainResult(
