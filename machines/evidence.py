@@ -556,24 +556,7 @@ ModelEvidence: TypeAlias = VerifyEvidence | BootstrapEvidence | CommitEvidence |
 RunEvidence: TypeAlias = AuthorizeEvidence | StartEvidence | CloseEvidence | RefuseEvidence
 PlanEvidence: TypeAlias = CompileEvidence | SealEvidence | RefuseEvidence
 LedgerEvidence: TypeAlias = GenesisEvidence | TornEvidence | AcceptEvidence | ResetEvidence | AttachEvidence | ArchiveEvidence
-Evidence: TypeAlias = (
-    VerifyEvidence
-    | BootstrapEvidence
-    | CommitEvidence
-    | CheckpointEvidence
-    | RefuseEvidence
-    | AuthorizeEvidence
-    | StartEvidence
-    | CloseEvidence
-    | CompileEvidence
-    | SealEvidence
-    | GenesisEvidence
-    | TornEvidence
-    | AcceptEvidence
-    | ResetEvidence
-    | AttachEvidence
-    | ArchiveEvidence
-)
+Evidence: TypeAlias = ModelEvidence | RunEvidence | PlanEvidence | LedgerEvidence
 
 
 class Verdict(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
