@@ -11,13 +11,16 @@ from interlock.engine.diagnostics import Refused, did_you_mean, refused
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.reader import LedgerWhole, read
 from interlock.engine.runner.ground import Ground, stop_on_errors
-from interlock.engine.runner.planning import Request, digests_of_heads, findings_for, select_in
+from interlock.engine.runner.planning import Request, digests_of_heads, findings_for, load, newest_plans, select_in
 from interlock.engine.warehouse.duckdb.quoting import identifier
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import Column
 
 ROWS_MAX = 10_000
+PLANS_MAX = 20
+"""How far back saved plans are looked through for what sources looked like."""
+
 UNKNOWN_COLUMNS = frozenset({"S105", "P425"})
 
 
@@ -34,9 +37,28 @@ def compile_offline(ground: Ground) -> Compiled:
     if reader is None:
         # Files and other databases can be looked at all the same; relations of a busy target are as declared.
         with closing(ground.scratch()) as scratch:
-            return ground.compile(as_of, scratch, target_is="absent" if not ground.database_exists() else "not_looked_at")
+            if not ground.database_exists():
+                return ground.compile(as_of, scratch, target_is="absent")
+            return ground.compile(as_of, scratch, target_is="not_looked_at", remembered=remembered_columns(ground))
     with closing(reader):
         return ground.compile(as_of, reader)
+
+
+def remembered_columns(ground: Ground) -> dict[str, tuple[Column, ...]]:
+    """Columns of the target's undeclared sources as the newest plans saw them."""
+    wanted = {name for name, source in ground.project.sources.items() if source.columns is None and not (source.path or source.database)}
+    found: dict[str, tuple[Column, ...]] = {}
+    for path in newest_plans(ground.directory)[:PLANS_MAX]:
+        if wanted <= found.keys():
+            break
+        try:
+            body = load(ground.directory, path.stem, {}).body
+        except Refused:
+            continue
+        for pin in () if body is None else body.sources:
+            if pin.source in wanted and pin.columns:
+                found.setdefault(pin.source, pin.columns)
+    return found
 
 
 def compiled_for_reading(ground: Ground, select: Sequence[str], exclude: Sequence[str]) -> tuple[Compiled, frozenset[str], tuple[str, ...]]:

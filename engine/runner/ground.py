@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+import msgspec
+
 from interlock.engine.clock import Clock, stamp
 from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.compiled import Compiled
@@ -149,6 +151,7 @@ class Ground:
         catalog: Catalog | None = None,
         *,
         target_is: Literal["there", "absent", "not_looked_at"] = "there",
+        remembered: Mapping[str, tuple[Column, ...]] | None = None,
     ) -> Compiled:
         """Compile the project. With a reader, sources are looked at as they really are.
 
@@ -157,13 +160,15 @@ class Ground:
             reader: of the target, or of an empty database in its place.
             catalog: the bulk probe, if it was made already.
             target_is: `not_looked_at`: the reader cannot say what stands in the target.
+            remembered: columns of sources as they were seen last, for those that cannot be looked at now.
         """
         names = None
         if target_is == "not_looked_at":
             names = [name for name, source in self.project.sources.items() if source.path is not None or source.database is not None]
-        return compile_project(
-            self.project, self.target, as_of=as_of, world=discover(self.project, self.target, reader, catalog, only=names)
-        )
+        world = discover(self.project, self.target, reader, catalog, only=names)
+        if remembered:
+            world = msgspec.structs.replace(world, sources={**remembered, **world.sources})
+        return compile_project(self.project, self.target, as_of=as_of, world=world)
 
 
 def actor_of(environment: Mapping[str, str]) -> str:

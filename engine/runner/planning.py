@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
@@ -352,6 +353,15 @@ def load(directory: Path, plan_id: str, elsewhere: Mapping[str, Path]) -> Planne
             "P402", f"plan {plan_id} is not as it was sealed", because="its bytes are not those that its id names", remedy="make a new plan"
         )
     return Planned(id=stored.id, body=body, history=stored.history, findings=(), said=())
+
+
+def newest_plans(directory: Path) -> list[Path]:
+    """Files of saved plans, the newest first."""
+    found: list[tuple[float, Path]] = []
+    for path in plans_directory(directory).glob("*.json"):
+        with contextlib.suppress(OSError):
+            found.append((path.stat().st_mtime, path))
+    return [path for _, path in sorted(found, reverse=True)]
 
 
 def _plan_file(directory: Path, plan_id: str, elsewhere: Mapping[str, Path]) -> Path:
