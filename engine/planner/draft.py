@@ -65,7 +65,8 @@ def draft(
     items: list[Item] = []
     changing: dict[str, Changing] = {}
     planned: set[str] = set()
-    moves = _moves(desk, selected)
+    renamed = _renamed(desk, selected)
+    moves = {name: move for name, move in renamed.items() if not _remade(compiled.models[name], move[2])}
     readers: dict[str, tuple[RelationSeen, ...]] = {}
     after: list[CompiledModel] = []
 
@@ -95,8 +96,12 @@ def draft(
         if again is not None:
             items.append(again)
     orphans = _orphans(desk, frozenset(old for old, _, _ in moves.values() if old))
-    if options.drop_orphans == "yes":
-        items += [_drop(desk, head) for head in orphans]
+    former = {move[1].model for name, move in renamed.items() if name not in moves}
+    for head in orphans:
+        if options.drop_orphans == "yes":
+            items.append(_drop(desk, head, "the project has no such model any more, and --drop-orphans was asked"))
+        elif head.model in former:
+            items.append(_drop(desk, head, "the view was renamed, and is made under its new name"))
     touched = _closure_models(compiled, selected)
     return PlanBody(
         format=FORMAT,
@@ -142,8 +147,8 @@ def _moved(frame: Frame, model: CompiledModel, old_name: str, old: HeadRow, body
     return move_item(frame, model, old, body, name)
 
 
-def _moves(desk: Desk, selected: frozenset[str]) -> dict[str, tuple[str, HeadRow, ReceiptBody | None]]:
-    """Models that were renamed: only while the old head has a token and the new one none."""
+def _renamed(desk: Desk, selected: frozenset[str]) -> dict[str, tuple[str, HeadRow, ReceiptBody | None]]:
+    """Models with a former name: only while the old head has a token and the new one none."""
     found = {}
     for name in sorted(selected):
         model = desk.compiled.models[name]
@@ -154,6 +159,15 @@ def _moves(desk: Desk, selected: frozenset[str]) -> dict[str, tuple[str, HeadRow
         if old.token is not None and new.token is None:
             found[name] = (old_name, old, desk.facts.body(old_name))
     return found
+
+
+def _remade(model: CompiledModel, body: ReceiptBody | None) -> bool:
+    """Whether a renamed model is made anew and the old relation dropped, instead of moved.
+
+    So it is for a view at another name: it holds no rows, and what it reads may have been renamed beside it, so that a view
+    that was only moved would be broken until the next run.
+    """
+    return body is not None and body.kind == "view" and model.kind == "view" and body.relation != f"{model.schema}.{model.relation}"
 
 
 def _orphans(desk: Desk, moved: frozenset[str]) -> list[HeadRow]:
@@ -171,7 +185,7 @@ def _orphan_relation(facts: Facts, head: HeadRow) -> str:
     return next((f"{seen.schema}.{seen.name}" for seen in facts.catalog.relations.values() if seen.token == head.token), "")
 
 
-def _drop(desk: Desk, head: HeadRow) -> Item:
+def _drop(desk: Desk, head: HeadRow, reason: str) -> Item:
     body = desk.facts.body(head.model)
     seen = next((seen for seen in desk.facts.catalog.relations.values() if seen.token == head.token), None)
     if body is None:
@@ -189,7 +203,7 @@ def _drop(desk: Desk, head: HeadRow) -> Item:
     if readers:
         because = f"it is read by {', '.join(f'{a}.{b}' for a, b in readers)}, which would break"
         return _refused_orphan(head, body, "P420", because, "drop those views first")
-    return drop_item(head, body, seen.schema, seen.name, seen.kind)
+    return drop_item(head, body, seen.schema, seen.name, seen.kind, reason)
 
 
 def _refused_orphan(head: HeadRow, body: ReceiptBody, code: str, because: str, remedy: str) -> Item:

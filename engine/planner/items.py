@@ -191,14 +191,14 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
 # --- items without a model --------------------------------------------------------------------------------------------
 
 
-def drop_item(head: HeadRow, body: ReceiptBody, schema: str, name: str, kind: Literal["table", "view"]) -> Item:
+def drop_item(head: HeadRow, body: ReceiptBody, schema: str, name: str, kind: Literal["table", "view"], reason: str) -> Item:
     """Drops the relation of a model that the project no longer has."""
     rel = relation(schema, name)
     return Item(
         model=head.model,
         kind="orphan",
         action="drop",
-        reasons=("the project has no such model any more, and --drop-orphans was asked",),
+        reasons=(reason,),
         schema=schema,
         relation=name,
         layer=0,
