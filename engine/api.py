@@ -36,6 +36,7 @@ from interlock.engine.results import (
     Silent,
     StatusResult,
 )
+from interlock.engine.results_audit import BundleResult, LogResult, ReplayResult, StoryResult, VerifyResult
 
 if TYPE_CHECKING:
     from interlock.engine.project.project import Project
@@ -484,6 +485,89 @@ def doctor(ctx: Context) -> DoctorResult:
     return doctor_of(ground, _where(ground))
 
 
+# --- audit: what a ledger says, with or without a project ----------------------------------------------------------------
+
+
+def audit_log(
+    where: Context | Path,
+    *,
+    model: str | None = None,
+    run: str | None = None,
+    since: str | None = None,
+    refused: bool = False,
+    after: int = 0,
+    limit: int | None = None,
+) -> LogResult:
+    """The timeline, a line for each transition that fits.
+
+    Args:
+        where: a project's context, or the path of a ledger or a bundle.
+        model: only this model's.
+        run: only of runs whose id begins like this.
+        since: a time.
+        refused: only refusals.
+        after: only records behind this one.
+        limit: lines of a page.
+
+    Raises:
+        Refused: there is no ledger.
+    """
+    from interlock.engine.audit.timeline import Wanted  # noqa: PLC0415
+    from interlock.engine.cases.auditing import log_of, since_of  # noqa: PLC0415
+
+    place, named = _place(where)
+    wanted = Wanted(model=model, run=run, since=since_of(since), refused=refused, after=after)
+    return LogResult(command="audit log", **log_of(place, wanted, limit), **named)
+
+
+def audit_explain(where: Context | Path, question: str, *, run: str | None = None) -> StoryResult:
+    """Why a model, a run, a record or the newest refusal with a code ended where it did.
+
+    Raises:
+        Refused: there is no ledger, or it knows nothing of that.
+    """
+    from interlock.engine.cases.auditing import story_of  # noqa: PLC0415
+
+    place, named = _place(where)
+    return StoryResult(command="audit explain", **story_of(place, question, run), **named)
+
+
+def audit_replay(where: Context | Path, *, at: str | None = None, runs: tuple[str, str] | None = None) -> ReplayResult:
+    """Judge every record again. Exit code 4 where the chain cannot be trusted, 3 where a record is illegal.
+
+    Raises:
+        Refused: there is no ledger, or `at` or `runs` mean nothing in it.
+    """
+    from interlock.engine.cases.auditing import replay_of  # noqa: PLC0415
+
+    place, named = _place(where)
+    return ReplayResult(command="audit replay", **replay_of(place, at=at, runs=runs), **named)
+
+
+def audit_verify(ctx: Context) -> VerifyResult:
+    """Hold the ledger against the warehouse. Exit code 4 where they do not agree, 3 where a relation is not as its receipt left it.
+
+    Raises:
+        Refused: there is no ledger, or the warehouse cannot be read.
+    """
+    from interlock.engine.cases.auditing import verify_of  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=False)
+    return VerifyResult(command="audit verify", **verify_of(ground), **_where(ground))
+
+
+def audit_bundle(where: Context | Path, run: str, *, out: Path | None = None) -> BundleResult:
+    """Write the part of a ledger that a run is about, with its plan, to one file: no rows, no secrets.
+
+    Raises:
+        Refused: there is no such run, or the file cannot be written.
+    """
+    from interlock.engine.cases.auditing import bundle_of  # noqa: PLC0415
+
+    place, named = _place(where)
+    return BundleResult(command="audit bundle", **bundle_of(place, run, out), **named)
+
+
 def explain(code: str) -> ExplainResult:
     """The page of a code, or what a row of the recovery tables says.
 
@@ -523,6 +607,14 @@ def _ground(ctx: Context, *, writes: bool) -> Ground:
         read=ctx.read,
         variables=ctx.variables,
     )
+
+
+def _place(where: Context | Path) -> tuple[Ground | Path, dict[str, Any]]:
+    """A ledger that was named, or the one of a context's target; and what the answer says of where it is."""
+    if isinstance(where, Path):
+        return where, {}
+    ground = _ground(where, writes=False)
+    return ground, _where(ground)
 
 
 def _where(ground: Ground) -> dict[str, Any]:

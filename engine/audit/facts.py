@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, assert_never
 
 from interlock.machines.evidence import (
     Absent,
     AcceptEvidence,
+    ArchiveEvidence,
+    AttachEvidence,
     AuthorizeEvidence,
     BootstrapEvidence,
     CheckpointEvidence,
     CloseEvidence,
     CommitEvidence,
+    CompileEvidence,
     Evidence,
     Found,
     GenesisEvidence,
@@ -24,6 +27,7 @@ from interlock.machines.evidence import (
     RefuseEvidence,
     ResetEvidence,
     RolledBack,
+    SealEvidence,
     StartEvidence,
     TornEvidence,
     Unreadable,
@@ -127,8 +131,18 @@ def _facts(evidence: Evidence) -> Iterator[tuple[str, str]]:
         case ResetEvidence():
             yield "relations", _joined(evidence.relations)
             yield "reason", evidence.reason
-        case _:
-            yield "evidence", type(evidence).__name__
+        case AttachEvidence():
+            yield "ledger", evidence.ledger
+            yield "found at", evidence.origin
+            yield "newest record there", f"{evidence.sequence}, {_short(evidence.tip)}"
+            yield "reason", evidence.reason
+        case ArchiveEvidence():
+            yield "closed up to", f"segment {evidence.segment}, record {evidence.sequence}, {_short(evidence.tip)}"
+            yield "reason", evidence.reason
+        case CompileEvidence() | SealEvidence():
+            yield "of a plan", "its history stands in the plan's file"
+        case _ as unreachable:
+            assert_never(unreachable)
 
 
 def _bootstrap(evidence: BootstrapEvidence) -> Iterator[tuple[str, str]]:

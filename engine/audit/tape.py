@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +68,8 @@ class Part:
     def open(self) -> BinaryIO:
         """Its bytes, from the beginning."""
         if self.member is None:
+            if self.path.name.endswith(".gz"):
+                return gzip.open(self.path, "rb")  # type: ignore[return-value] # it reads as a binary file does
             return self.path.open("rb", buffering=1 << 20)
         with zipfile.ZipFile(self.path) as bundle:
             return io.BytesIO(bundle.read(self.member))
@@ -114,7 +118,11 @@ def _file(path: Path) -> Part:
 
 
 def _segments(directory: Path) -> tuple[Part, ...]:
-    numbered = {number: item for item in directory.iterdir() if (number := segment_number(item.name)) is not None}
+    numbered: dict[int, Path] = {}
+    for item in sorted(directory.iterdir(), reverse=True):
+        # While both are there, packing is not over, and what was written counts: `.jsonl` sorts before `.jsonl.gz`.
+        if (number := segment_number(item.name)) is not None:
+            numbered[number] = item
     return tuple(Part(numbered[number].name, numbered[number], number=number) for number in sorted(numbered))
 
 
@@ -165,6 +173,8 @@ class Tape:
                 expected = part.number + 1
             try:
                 yield from self._part(part, is_last=position == len(self._parts))
+            except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+                yield self._altered(f"a packed segment is damaged: {error}", part.name)
             except OSError as error:
                 yield Flaw(sequence=self._sequence + 1, kind="unreadable", because=str(error), place=part.name)
                 self._tip = None

@@ -11,6 +11,7 @@ import typer
 from interlock.engine.cli import options as o
 from interlock.engine.cli.arguments import NotUnderstoodError, terms
 from interlock.engine.cli.arguments import on_change as on_change_pairs
+from interlock.engine.cli.audit import audit
 
 if TYPE_CHECKING:
     from interlock.engine.cli.invocation import Invocation
@@ -26,7 +27,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["--help", "-h"]},
 )
 ledger = typer.Typer(help="Acts on the ledger.", pretty_exceptions_enable=False, rich_markup_mode=None)
-audit = typer.Typer(help="Questions about what was built.", pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(ledger, name="ledger")
 app.add_typer(audit, name="audit")
 
@@ -440,26 +440,6 @@ def archive(
     call = _call(ctx)
     context = call.open(project=project, target=target, variables=None, wait=wait)
     return _acted(call, api.archive(context, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
-
-
-@audit.command(epilog="Example: interlock audit compare fct_events")
-def compare(
-    ctx: typer.Context,
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="An incremental model; e.g. fct_events")],
-    *,
-    project: o.Project = None,
-    target: o.Target = None,
-    variables: o.Variables = None,
-    wait: o.Wait = None,
-    json: o.Json = False,
-) -> int:
-    """Compare a table with a full build of its model. Builds it aside, and compares row for row."""
-    from interlock.engine import api  # noqa: PLC0415
-
-    del json
-    call = _call(ctx)
-    context = call.open(project=project, target=target, variables=variables, wait=wait)
-    return call.console.answer(api.compare(context, model))
 
 
 @app.command(epilog="Example: interlock doctor --target dev")

@@ -27,12 +27,18 @@ from interlock.engine.results import (
     ShowResult,
     StatusResult,
 )
+from interlock.engine.results_audit import BundleResult, LogResult, ReplayResult, StoryResult, VerifyResult
 from interlock.engine.views.envelope import SAID_ONCE, Envelope
 
 RESULTS: Final[dict[str, type[Result]]] = {
     "adopt": ActResult,
     "apply": RunResult,
+    "audit bundle": BundleResult,
     "audit compare": CompareResult,
+    "audit explain": StoryResult,
+    "audit log": LogResult,
+    "audit replay": ReplayResult,
+    "audit verify": VerifyResult,
     "check": CheckResult,
     "compile": CompileResult,
     "diff": DiffResult,

@@ -19,7 +19,9 @@ from interlock.engine.results import (
     ShowResult,
     StatusResult,
 )
+from interlock.engine.results_audit import BundleResult, LogResult, ReplayResult, StoryResult, VerifyResult
 from interlock.engine.views.look import Look
+from interlock.engine.views.text_audit import bundle_text, log_text, replay_text, story_text, verify_text
 from interlock.engine.views.text_other import act_text, compare_text, compile_text, doctor_text, explain_text, init_text, show_text
 from interlock.engine.views.text_plan import diff_text, plan_text
 from interlock.engine.views.text_run import run_text
@@ -39,6 +41,11 @@ AnyResult: TypeAlias = (
     | CompareResult
     | ExplainResult
     | DoctorResult
+    | LogResult
+    | StoryResult
+    | ReplayResult
+    | VerifyResult
+    | BundleResult
 )
 
 
@@ -71,5 +78,15 @@ def text_of(result: AnyResult, look: Look) -> list[str]:
             return explain_text(result, look)
         case DoctorResult():
             return doctor_text(result, look)
+        case LogResult():
+            return log_text(result, look)
+        case StoryResult():
+            return story_text(result, look)
+        case ReplayResult():
+            return replay_text(result, look)
+        case VerifyResult():
+            return verify_text(result, look)
+        case BundleResult():
+            return bundle_text(result, look)
         case _ as unreachable:
             assert_never(unreachable)

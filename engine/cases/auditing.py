@@ -1,0 +1,305 @@
+"""`audit`: a ledger read again, from a project or from a file, and what it says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from interlock.engine.audit import bundle as bundles
+from interlock.engine.audit.difference import Pair, RunDifference
+from interlock.engine.audit.replay import Replay, Replayed, Stop, stop_at
+from interlock.engine.audit.story import Plans, explain
+from interlock.engine.audit.tape import Flaw, Part, Read, Tape, parts_of
+from interlock.engine.audit.timeline import Line, Wanted, lines_of
+from interlock.engine.audit.verify import Mismatch, Verified, Word, verify
+from interlock.engine.clock import moment, stamp
+from interlock.engine.diagnostics import Diagnostic, Refused, refused
+from interlock.engine.diagrams.markdown import pages
+from interlock.engine.ledger.durable import write_file
+from interlock.engine.ledger.places import segments_directory
+from interlock.engine.outcome import exit_of, is_untrusted
+from interlock.engine.planner.plan import PlanBody
+from interlock.engine.results import Outcome
+from interlock.engine.runner.ground import Ground
+from interlock.engine.runner.planning import load
+from interlock.engine.version import VERSION
+from interlock.engine.warehouse.duckdb.session import refusal
+from interlock.engine.warehouse.protocol import WarehouseError
+from interlock.machines.refusals import CATALOGUE
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """Where a ledger is read from, and the plans beside it."""
+
+    parts: tuple[Part, ...]
+    plans: Plans
+    start: bundles.Start | None = None
+    plan: str | None = None
+    """Of a bundle."""
+
+    def tape(self) -> Tape:
+        """A new pass."""
+        return Tape(self.parts, start=bundles.tip_of(self.start))
+
+    def replay(self) -> Replay:
+        """A new replay, from where the ledger begins or the bundle's slice does."""
+        return bundles.replay_from(self.start, self.plan) if self.start is not None else Replay()
+
+
+def shelf_of(place: Path | Ground) -> Shelf:
+    """The ledger of a project's target, or the one that a path means (a bundle brings its plan).
+
+    Raises:
+        Refused: S101, nothing there is a ledger; K701, the target has none yet.
+    """
+    if isinstance(place, Path):
+        parts = parts_of(place)
+        if parts[0].member is None:
+            return Shelf(parts=parts, plans=_plans_in(_plans_beside(parts[0])))
+        opened = bundles.open_bundle(place)
+        return Shelf(parts=parts, plans=bundles.plans_of(opened), start=opened.start, plan=opened.manifest.plan)
+    directory = segments_directory(place.directory)
+    if not directory.is_dir() or not any(directory.iterdir()):
+        raise refused(
+            "S101",
+            f"target `{place.target.name}` has no ledger yet",
+            remedy="`interlock run` begins it; or name a ledger's file or directory",
+        )
+    return Shelf(parts=parts_of(place.directory), plans=_plans_in(place.directory))
+
+
+def _plans_beside(part: Part) -> Path:
+    parent = part.path.parent
+    return parent.parent if parent.name == "ledger" else parent
+
+
+def _plans_in(directory: Path) -> Plans:
+    def plan(plan_id: str) -> PlanBody | str:
+        try:
+            found = load(directory, plan_id, {}).body
+        except Refused as error:
+            return f"the plan's SQL and bounds are not shown: {error.findings[0].summary}"
+        return found if found is not None else f"plan {plan_id[:12]} holds nothing"
+
+    return plan
+
+
+# --- log ----------------------------------------------------------------------------------------------------------------
+
+
+def log_of(place: Path | Ground, wanted: Wanted, limit: int | None) -> dict[str, Any]:
+    """Fields of a `LogResult`: a page of lines, and where the next begins."""
+    shelf = shelf_of(place)
+    lines: list[Line] = []
+    flaws: list[Flaw] = []
+    next_after: int | None = None
+    for each in lines_of(shelf.tape(), wanted):
+        if isinstance(each, Flaw):
+            flaws.append(each)
+        elif limit is not None and len(lines) == limit:
+            next_after = lines[-1].sequence
+            break
+        else:
+            lines.append(each)
+    return {"lines": tuple(lines), "next_after": next_after, **_ended(flaws)}
+
+
+def since_of(text: str | None) -> str | None:
+    """What `--since` says, as a stored time.
+
+    Raises:
+        Refused: S104, it is no time.
+    """
+    if text is None:
+        return None
+    try:
+        return stamp(moment(text))
+    except ValueError as error:
+        raise refused("S104", f"`{text}` is no time", because=str(error), remedy="write one such as 2026-03-02T10:00:00Z") from error
+
+
+# --- explain ------------------------------------------------------------------------------------------------------------
+
+
+def story_of(place: Path | Ground, question: str, run: str | None) -> dict[str, Any]:
+    """Fields of a `StoryResult`.
+
+    Raises:
+        Refused: S114, the ledger knows nothing of it.
+    """
+    shelf = shelf_of(place)
+    flaws: list[Flaw] = []
+
+    def tapes() -> Iterable[Read | Flaw]:
+        flaws.clear()
+        for each in shelf.tape():
+            if isinstance(each, Flaw):
+                flaws.append(each)
+            yield each
+
+    story = explain(question, tapes, shelf.plans, run=run)
+    if story is None:
+        code = question.upper()
+        if code in CATALOGUE:
+            because = f"{code} is `{CATALOGUE[code]}`, and no record of this ledger refuses with it"
+            raise refused(
+                "S114", f"nothing was refused with {code}", because=because, remedy=f"`interlock explain {code}` says what it means"
+            )
+        raise refused(
+            "S114",
+            f"the ledger knows nothing of `{question}`",
+            because="it is no model that a run ever had, no run's id, no record and no code of a refusal",
+            remedy="`interlock audit log` lists what there is; `interlock status` says how each model stands",
+        )
+    return {"question": question, "story": story, **_ended(flaws)}
+
+
+# --- replay -------------------------------------------------------------------------------------------------------------
+
+
+def replay_of(place: Path | Ground, *, at: str | None, runs: tuple[str, str] | None) -> dict[str, Any]:
+    """Fields of a `ReplayResult`: every record judged again.
+
+    Raises:
+        Refused: nothing there is a ledger, `--at` is neither record nor time, or a run of `--diff` is not in it.
+    """
+    stop = stop_at(at)
+    shelf = shelf_of(place)
+    pair = Pair(*runs) if runs is not None else None
+    replay, withheld = shelf.replay(), 0
+    found, withheld = _replayed(shelf, replay, stop, pair)
+    difference = _difference(pair, runs) if pair is not None and runs is not None else None
+    return {
+        "ledger": str(place) if isinstance(place, Path) else str(place.directory.name),
+        "replayed": found,
+        "withheld": withheld,
+        "at": "yes" if stop is not None else "no",
+        "difference": difference,
+        **_judged(found),
+    }
+
+
+def _replayed(shelf: Shelf, replay: Replay, stop: Stop | None, pair: Pair | None) -> tuple[Replayed, int]:
+    withheld = 0
+    for each in shelf.tape():
+        if isinstance(each, Flaw):
+            replay.flaw(each)
+            continue
+        if stop is not None and stop.is_past(each.numbered):
+            return replay.result(stopped_at=f"record {replay.fold.sequence}, {replay.fold.time}"), withheld
+        withheld += not each.line
+        replay.record(each)
+        if pair is not None:
+            pair.hear(each.numbered.entry)
+    return replay.result(), withheld
+
+
+def _difference(pair: Pair, runs: tuple[str, str]) -> RunDifference:
+    found = pair.found()
+    chosen = []
+    for asked in runs:
+        fits = found[asked]
+        if len(fits) != 1:
+            because = f"{len(fits)} runs begin like that" if fits else "no run begins like that"
+            raise refused("S114", f"`{asked}` is not one run of this ledger", because=because, remedy="`interlock audit log` lists them")
+        chosen.append(fits[0])
+    return pair.difference(chosen[0], chosen[1])
+
+
+# --- verify -------------------------------------------------------------------------------------------------------------
+
+
+def verify_of(ground: Ground) -> dict[str, Any]:
+    """Fields of a `VerifyResult`: the ledger judged again, then held against the warehouse.
+
+    Raises:
+        Refused: there is no ledger, or the warehouse cannot be read.
+    """
+    shelf = shelf_of(ground)
+    word, replay = Word(), Replay()
+    for each in shelf.tape():
+        if isinstance(each, Flaw):
+            replay.flaw(each)
+        elif replay.record(each):
+            word.hear(each, replay)
+    found = replay.result()
+    reader = ground.reader()
+    if reader is None:
+        gone = Mismatch(topic="identity", subject=ground.target.name, code="K705", because=f"there is no database {ground.target.path}")
+        return {"replayed": found, "verified": Verified(looked=(), mismatches=(gone,)), **_ended([], broken=True)}
+    with closing(reader):
+        try:
+            verified = verify(word, replay, found.flaws, reader, ground.project.id)
+        except WarehouseError as error:
+            raise refusal(error, subject=ground.target.name) from error
+    errors = [each for each in verified.mismatches if each.severity == "error"]
+    outcome: Outcome = "refused" if errors else "done"
+    untrusted = any(is_untrusted(each.code) for each in errors)
+    return {"replayed": found, "verified": verified, "outcome": outcome, "exit_code": exit_of(outcome, untrusted=untrusted)}
+
+
+# --- bundle -------------------------------------------------------------------------------------------------------------
+
+
+def bundle_of(place: Path | Ground, run: str, out: Path | None) -> dict[str, Any]:
+    """Fields of a `BundleResult`, after its file was written.
+
+    Raises:
+        Refused: there is no such run, or the file cannot be written.
+    """
+    shelf = shelf_of(place)
+    cutter, replay = bundles.Cutter(run), shelf.replay()
+    for each in shelf.tape():
+        if isinstance(each, Flaw):
+            replay.flaw(each)
+        else:
+            replay.record(each)
+            cutter.hear(each, replay)
+    if not cutter.records:
+        raise refused("S114", f"`{run}` is no run of this ledger", remedy="`interlock audit log` lists them")
+    body = shelf.plans(cutter.plan) if cutter.plan is not None else None
+    data = bundles.bundled(cutter, body if isinstance(body, PlanBody) else None, version=VERSION, pages=sorted(pages().items()))
+    path = out or Path(f"{cutter.run}.interlock.zip")
+    try:
+        write_file(path.absolute(), data)
+    except OSError as error:
+        raise refused("K741", f"`{path}` cannot be written", because=str(error), remedy="name another file with --out") from error
+    opened = bundles.open_bundle(path)
+    return {
+        "run": cutter.run,
+        "file": str(path),
+        "records": opened.manifest.records,
+        "withheld": len(opened.manifest.withheld),
+        "bytes": len(data),
+        **_ended(islice(replay.flaws, 20)),
+    }
+
+
+# --- shared -------------------------------------------------------------------------------------------------------------
+
+
+def _ended(flaws: Iterable[Flaw], *, broken: bool = False) -> dict[str, Any]:
+    """How an answer ends that was read from a ledger with these flaws: the first of them is said."""
+    known = list(flaws)
+    if not known and not broken:
+        return {"outcome": "done", "exit_code": exit_of("done")}
+    findings = tuple(
+        Diagnostic(
+            code="K707",
+            summary=f"the ledger is broken at record {flaw.sequence}: {flaw.kind.replace('_', ' ')}",
+            because=f"{flaw.place}: {flaw.because}" if flaw.place else flaw.because,
+            remedy="`interlock audit replay` lists every fault; what is said here rests on the records that hold",
+        )
+        for flaw in known[:1]
+    )
+    return {"outcome": "refused", "exit_code": exit_of("refused", untrusted=True), "findings": findings}
+
+
+def _judged(found: Replayed) -> dict[str, Any]:
+    outcome: Outcome = "done" if (found.trust, found.law) == ("whole", "kept") else "refused"
+    return {"outcome": outcome, "exit_code": exit_of(outcome, untrusted=found.trust == "broken")}
