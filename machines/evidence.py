@@ -545,9 +545,8 @@ class ArchiveEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=T
 
     project: str
     segment: int
-    """The last one that is closed."""
+    """The last one that is closed; its last record is the one of `sequence` and `tip`."""
     sequence: int
-    """Of the last record in it."""
     tip: str
     reason: str
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from interlock.engine import outcome as outcomes
 from interlock.engine.diagnostics import Diagnostic, Refused, refused
+from interlock.engine.faults import point
 from interlock.engine.ledger.durable import make_directory, set_aside, sync_directory, write_file
 from interlock.engine.ledger.packing import closed_segments, pack
 from interlock.engine.ledger.places import LOCK, plans_directory, segments_directory
@@ -192,7 +193,9 @@ def _bring(ground: Ground, origin: Path, named: str, reason: str) -> None:
             ledger.close()
         if ground.directory.exists():
             set_aside(ground.directory, f"{ground.directory.name}.before-attach-{ground.clock():%Y%m%dT%H%M%S}")
+        point("directory.rename.before")
         aside.rename(ground.directory)
+        point("directory.rename.after")
         sync_directory(ground.directory.parent)
     except OSError as error:
         raise LedgerError(str(error)) from error

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from interlock.engine.diagnostics import nearest
+from interlock.engine.faults import point
 from interlock.engine.warehouse.protocol import ErrorKind, WarehouseError
 from interlock.machines.records import Record
 
@@ -62,8 +63,10 @@ def remove_empty(location: Path) -> None:
     if file_state(location) != "empty":
         raise _error("W607", "permanent", f"`{location}` is not empty, and stays", "restore it from a backup")
     try:
+        point("database.remove.before")
         location.unlink()
         wal(location).unlink(missing_ok=True)
+        point("database.remove.after")
     except OSError as error:
         raise _error("W605", "denied", f"`{location}` cannot be removed: {error.strerror}", "remove the empty file") from error
 

@@ -181,10 +181,12 @@ class DuckDBSession:
         with self._serial:
             cursor = self._cursors.take()
             try:
-                cursor.execute("BEGIN TRANSACTION")
                 faults.point(f"warehouse.{what}.before")
+                cursor.execute("BEGIN TRANSACTION")
                 for statement, values in statements:
+                    faults.point(f"warehouse.{what}.statement.before")
                     fetch(cursor, statement.text, values)
+                    faults.point(f"warehouse.{what}.statement.after")
                 fetch(cursor, "SELECT 1", None)
                 faults.point(f"warehouse.{what}.commit.before")
             except DRIVER_ERRORS as error:
@@ -289,7 +291,9 @@ class _Opening:
         in_memory = str(self._location) == ":memory:"
         options = "TYPE duckdb" if write or in_memory else "TYPE duckdb, READ_ONLY"
         try:
+            faults.point("warehouse.attach.before")
             connection.execute(f"ATTACH {string(str(self._location))} AS {identifier(ALIAS)} ({options})")
+            faults.point("warehouse.attach.after")
         except DRIVER_ERRORS as error:
             raise self._with_holder(classify_attach(error, self._location)) from error  # type: ignore[arg-type]
         for alias, path in sorted(self._attach.items()):

@@ -41,7 +41,9 @@ class DuckDBTransaction:
         self._gate = Gate(self._cursor)
         self._state: _State = "open"
         try:
+            faults.point("warehouse.begin.before")
             self._cursor.execute("BEGIN TRANSACTION")
+            faults.point("warehouse.begin.after")
         except DRIVER_ERRORS as error:
             self._discard()
             raise classify(error) from error  # type: ignore[arg-type]
@@ -104,6 +106,7 @@ class DuckDBTransaction:
             raise WarehouseError(f"receipt {permit.receipt} was not inserted here", kind="permanent", scope="transaction", code="W612")
         try:
             self._check_file()
+            faults.point("warehouse.alive.before")
             with self._gate.open():
                 fetch(self._cursor, _ALIVE, None)
             faults.point("warehouse.commit.before")
@@ -147,7 +150,9 @@ class DuckDBTransaction:
             raise RuntimeError(message)
         self._state = "rolled_back"
         try:
+            faults.point("warehouse.rollback.before")
             self._cursor.execute("ROLLBACK")
+            faults.point("warehouse.rollback.after")
         except DRIVER_ERRORS:
             # No transaction is active on a dead connection; closing it ends whatever is.
             self._discard()
@@ -168,7 +173,9 @@ class DuckDBTransaction:
         if self._delta:
             # The staged delta outlives the COMMIT on its cursor. It is no relation of the warehouse.
             try:
+                faults.point("warehouse.forget.before")
                 self._cursor.execute(_FORGET_DELTA)
+                faults.point("warehouse.forget.after")
             except DRIVER_ERRORS:
                 self._cursor.close()
                 return
