@@ -65,7 +65,7 @@ _DELTA: Final[tuple[tuple[str, str, str, str], ...]] = (
         "out_of_range",
         "G537",
         "rows lie outside the planned range",
-        'correct those rows at the source, or say `future = "hold"`',
+        'correct those rows at the source; with an upper end (no `until = "none"`) and `future = "hold"` they are held back',
     ),
     (
         "conflicting_keys",
@@ -75,6 +75,12 @@ _DELTA: Final[tuple[tuple[str, str, str, str], ...]] = (
     ),
 )
 """Field, code, what it counts, and what to do about it."""
+
+_REMEDIES: Final[dict[tuple[str, str], str]] = {
+    ("snapshot", "conflicting_keys"): 'give changed rows a new `updated_at` at the source, or follow them by `snapshot_by = "columns"`',
+    ("snapshot", "watermark_nulls"): "give each row an `updated_at`, or leave those rows out",
+}
+"""Where another act helps."""
 
 _QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
     "append": ("watermark_nulls",),
@@ -96,7 +102,7 @@ def _delta_against(pinned: BootstrapEvidence, body: ReceiptBody) -> Iterator[Ref
             count = getattr(delta, field)
             if count:
                 sample = f", such as {delta.sample}" if delta.sample else ""
-                yield Refuses(code, f"{count} {says}{sample}", remedy)
+                yield Refuses(code, f"{count} {says}{sample}", _REMEDIES.get((pinned.action, field), remedy))
     if body.shrink is not None:
         yield from _shrunk(pinned, body.model, body.shrink)
 

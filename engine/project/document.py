@@ -13,6 +13,7 @@ from interlock.engine.diagnostics import Diagnostic, Position, refused
 from interlock.engine.project.positions import KeyPath, key_path, locate
 
 _BOM = "\ufeff"
+_ZERO = re.compile(r"\\(u0000|U00000000|x00)")
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -36,8 +37,16 @@ def decode_text(path: str, data: bytes) -> str:
     """A file's text: UTF-8 whatever the locale, without a byte order mark; line ends stay as they are.
 
     Raises:
-        Refused: S101, it is not UTF-8; says at which byte.
+        Refused: S101, it is not UTF-8, or holds a zero byte, which no SQL can carry; says at which byte.
     """
+    if (zero := data.find(0)) >= 0:
+        raise refused(
+            "S101",
+            f"`{path}` holds a zero byte",
+            because=f"byte {zero} is 0x00",
+            remedy="save the file as UTF-8 text",
+            at=Position(path=path, line=data.count(b"\n", 0, zero) + 1),
+        )
     try:
         return data.decode("utf-8").removeprefix(_BOM)
     except UnicodeDecodeError as error:
@@ -75,7 +84,7 @@ class Document:
         """Read a TOML text. Numbers with a point become decimals, so that none is rounded.
 
         Raises:
-            Refused: S102, it is not valid TOML; with line and column.
+            Refused: S102, it is not valid TOML, with line and column; S104, an escape in it is a zero byte.
         """
         try:
             # tomllib wants `\n` or `\r\n`; a lone `\r` is its error to tell.
@@ -94,7 +103,13 @@ class Document:
                 remedy="a key may stand only once" if "twice" in message or "overwrite" in message else "see https://toml.io for its rules",
                 at=Position(path=path, line=line, column=column, excerpt=excerpt),
             ) from error
-        return cls(path, text, tree)
+        document = cls(path, text, tree)
+        if _ZERO.search(text):
+            for keys, value in strings(tree):
+                if "\0" in value or any("\0" in str(key) for key in keys):
+                    at = document.at(keys)
+                    raise refused("S104", f"`{key_path(keys)}` holds a zero byte", remedy="take it out: no SQL can carry it", at=at)
+        return document
 
     def at(self, path: KeyPath) -> Position:
         """The place of a key, or of the nearest key above it."""

@@ -49,9 +49,21 @@ def test_toml_that_does_not_parse_says_where(tmp_path: Path) -> None:
     assert finding.at.excerpt == "schema = "
 
 
-@pytest.mark.parametrize("text", ["x = [1", 'x = """a', "[a]\nb=1\n[a]\n", "a = 1\na = 2\n", "a = 1\r", "\x00", "a=2024-13-01"])
+@pytest.mark.parametrize("text", ["x = [1", 'x = """a', "[a]\nb=1\n[a]\n", "a = 1\na = 2\n", "a = 1\r", "\x01", "a=2024-13-01"])
 def test_no_broken_toml_is_a_crash(tmp_path: Path, text: str) -> None:
     assert one(project(tmp_path, {"models/m.toml": text})).code == "S102"
+
+
+@pytest.mark.parametrize("path", ["models/m.sql", "models/m.toml", "seeds/s.csv", "macros/a.sql"])
+def test_a_zero_byte_is_refused_where_it_stands(tmp_path: Path, path: str) -> None:
+    finding = one(project(tmp_path, {path: "select 1\nas a\0"}))
+    assert finding.code == "S101"
+    assert place(finding)[:2] == (path, 2)
+
+
+@pytest.mark.parametrize("text", ['schema = "a\\u0000"', 'tags = ["a", "\\U00000000"]', '[contract.columns."a\\u0000"]\ntype = "BIGINT"'])
+def test_a_zero_byte_by_escape_is_refused_too(tmp_path: Path, text: str) -> None:
+    assert one(project(tmp_path, {"models/m.toml": text})).code == "S104"
 
 
 def test_a_broken_interlock_toml_stops_all(tmp_path: Path) -> None:
