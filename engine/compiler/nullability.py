@@ -1,0 +1,568 @@
+"""Which output columns of a statement can never be null: a sound pass over DuckDB's own syntax tree.
+
+It follows rows through FROM clauses, subqueries, CTEs and set operations, and closes itself where it meets something that it
+does not know: then columns may be null. The binder's names and number of columns are compared with what came out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from interlock.engine.compiler.nullability_expressions import Expressions, arguments_of
+from interlock.engine.compiler.nullability_functions import table as functions_table
+from interlock.engine.compiler.nullability_joins import joined
+from interlock.engine.compiler.nullability_pivots import pivoted, unpivoted
+from interlock.engine.compiler.reading import Cte, Reading
+from interlock.engine.compiler.relations import (
+    NO_FACTS,
+    NO_ROWS,
+    Column,
+    Columns,
+    Env,
+    Facts,
+    Grouping,
+    Rows,
+    bound,
+    find,
+    replaced,
+)
+from interlock.engine.warehouse.duckdb.parser import Tree
+
+Known = Callable[[Tree], Columns]
+"""The columns of a BASE_TABLE node that is no CTE, with what is known of their nulls."""
+
+_SELECT_KEYS: Final = frozenset(
+    {
+        "type",
+        "modifiers",
+        "cte_map",
+        "select_list",
+        "from_table",
+        "where_clause",
+        "group_expressions",
+        "group_sets",
+        "aggregate_handling",
+        "having",
+        "qualify",
+        "sample",
+        "query_location",
+        "query_location_length",
+    }
+)
+_STAR_KEYS: Final = frozenset(
+    {
+        "class",
+        "type",
+        "alias",
+        "relation_name",
+        "exclude_list",
+        "replace_list",
+        "rename_list",
+        "columns",
+        "query_location",
+        "query_location_length",
+    }
+)
+_TABLE: Final = frozenset({"type", "alias", "column_name_alias", "sample", "query_location", "query_location_length"})
+_TABLE_KEYS: Final[Mapping[str, frozenset[str]]] = {
+    "BASE_TABLE": _TABLE | {"table_name", "schema_name", "catalog_name", "qualified_name", "at_clause"},
+    "EXPRESSION_LIST": _TABLE | {"values", "expected_names"},
+    "JOIN": _TABLE | {"left", "right", "condition", "join_type", "ref_type", "using_columns", "is_implicit"},
+    "PIVOT": _TABLE | {"source", "aggregates", "pivots", "groups", "unpivot_names", "include_nulls"},
+    "SUBQUERY": _TABLE | {"subquery"},
+    "TABLE_FUNCTION": _TABLE | {"function", "with_ordinality"},
+}
+"""What a part of a FROM clause may hold; with anything else in it its columns are not known."""
+_EXPANDING: Final = frozenset({"unnest", "unlist", "generate_subscripts", "regexp_split_to_table"})
+"""Functions that make other rows, or several columns, of one."""
+_RANGES: Final = frozenset({"range", "generate_series"})
+
+
+class Nullability:
+    """Looks at one statement."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        known: Known,
+        *,
+        aggregates: frozenset[str],
+        macros: Iterable[str] = (),
+        settings: Mapping[str, str] | None = None,
+        may_hold_json: bool = True,
+    ) -> None:
+        """Nothing is looked at yet.
+
+        Args:
+            reading: of the statement.
+            known: what relations outside of it hold.
+            aggregates: names of all aggregates of the engine.
+            macros: names of the project's macros.
+            settings: that change answers.
+            may_hold_json: whether there is JSON anywhere.
+        """
+        self._reading = reading
+        self._known = known
+        self._macros = frozenset(macros)
+        self._memory: dict[int, Columns] = {}
+        self.conditions: list[tuple[str, Tree, Env]] = []
+        """What filters, joins, groups and orders rows anywhere in the statement, and where it stands; for lineage."""
+        self.expressions = Expressions(
+            self._subquery,
+            table=functions_table(),
+            aggregates=aggregates,
+            macros=self._macros,
+            settings=settings or {},
+            may_hold_json=may_hold_json,
+        )
+
+    def root(self) -> Columns:
+        """Columns of the statement."""
+        return self.query(self._reading.root, None)
+
+    def _subquery(self, node: Tree, env: Env) -> tuple[Columns, bool]:
+        return self.query(node, env), self._gives_one_row(node, env)
+
+    # --- queries --------------------------------------------------------------------------------------------------------
+
+    def query(self, node: Tree, outer: Env | None) -> Columns:
+        """Columns of a query node."""
+        match node.get("type"):
+            case "SELECT_NODE":
+                return self._select(node, outer) if node.keys() <= _SELECT_KEYS else None
+            case "SET_OPERATION_NODE":
+                return self._set_operation(node, outer)
+            case "RECURSIVE_CTE_NODE":
+                return self._recursive(node, outer)
+            case _:
+                return None
+
+    def _set_operation(self, node: Tree, outer: Env | None) -> Columns:
+        branches = [self.query(child, outer) for child in node.get("children", ())]
+        known = [branch for branch in branches if branch is not None]
+        if len(known) < len(branches) or not known:
+            return None
+        match node.get("setop_type"):
+            case "UNION":
+                return _side_by_side(known, all)
+            case "INTERSECT":
+                return _side_by_side(known, any)
+            case "EXCEPT":
+                return _side_by_side(known, lambda flags: next(iter(flags)))
+            case "UNION_BY_NAME":
+                return _by_name(known)
+            case _:
+                return None
+
+    def _recursive(self, node: Tree, outer: Env | None) -> Columns:
+        """To a fixed point: what the first branch proves is assumed, until what the second gives no longer disproves anything."""
+        left = self.query(node["left"], outer)
+        names = node.get("aliases", ())
+        if left is None:
+            self._memory[id(node)] = None
+            return None
+        if node.get("key_targets"):
+            left = tuple(column.again(column.name, never_null=False) for column in left)
+        assumed = _renamed(left, names)
+        memory = self._memory
+        while True:
+            self._memory = {**memory, id(node): assumed}
+            right = self.query(node["right"], outer)
+            if right is None or len(right) != len(assumed):
+                self._memory = {**memory, id(node): tuple(column.again(column.name, never_null=False) for column in assumed)}
+                return self._memory[id(node)]
+            found = [
+                one.never_null and other.never_null and one.json == other.json for one, other in zip(assumed, right, strict=True)
+            ]
+            if found == [column.never_null for column in assumed]:
+                return tuple(
+                    Column(one.name, never_null=one.never_null, json=one.json or other.json, merged=(one, other))
+                    for one, other in zip(assumed, right, strict=True)
+                )
+            assumed = tuple(column.again(column.name, never_null=flag) for column, flag in zip(assumed, found, strict=True))
+
+    def _gives_one_row(self, node: Tree, outer: Env | None) -> bool:
+        """Whether a query gives exactly one row, whatever is there."""
+        if node.get("type") != "SELECT_NODE" or not _plain_modifiers(node) or _is_grouped(node):
+            return False
+        if any(key in node for key in ("having", "qualify", "sample")) or self._expands(node.get("select_list")):
+            return False
+        if self._aggregates_everything(node, outer):
+            return True
+        if "where_clause" in node or self._has_aggregate(node):
+            return False
+        table = node.get("from_table", {})
+        match table.get("type"):
+            case "EMPTY":
+                return True
+            case "SUBQUERY" if "sample" not in table:
+                return self._gives_one_row(table["subquery"]["node"], outer)
+            case "EXPRESSION_LIST" if "sample" not in table:
+                return len(table.get("values", ())) == 1
+            case _:
+                return False
+
+    def _aggregates_everything(self, node: Tree, outer: Env | None) -> bool:
+        calls = [call for item in node.get("select_list", ()) for call in self._aggregate_calls(item)]
+        if not calls:
+            return False
+        rows = self._from(node.get("from_table", {}), outer)
+        inner = Env(rows, rows.facts, None)
+        for call in calls:
+            references = list(_references(arguments_of(call)))
+            # an aggregate of nothing but outer columns may belong to the outer query
+            if not references or any(find(names, inner) is not None for names in references):
+                return True
+        return False
+
+    # --- SELECT ---------------------------------------------------------------------------------------------------------
+
+    def _select(self, node: Tree, outer: Env | None) -> Columns:
+        rows = self._from(node.get("from_table", {}), outer)
+        items: list[Tree] = node.get("select_list", [])
+        aliases = {item["alias"].lower(): item for item in items if item.get("alias") and item.get("type") != "STAR"}
+        env = Env(rows, rows.facts, outer, aliases=aliases)
+        where = node.get("where_clause")
+        if where is not None:
+            self.conditions.append(("filter", where, env))
+            env = Env(rows, env.facts | self.expressions.if_true(where, env), outer, aliases=aliases)
+        grouped = _is_grouped(node) or "having" in node or self._has_aggregate(node)
+        if grouped:
+            env = self._grouped(node, env)
+        for role in ("having", "qualify"):
+            condition = node.get(role)
+            if condition is not None:
+                self.conditions.append(("filter", condition, env))
+                env.aliases_first = True
+                facts = self.expressions.if_true(condition, env)
+                env.aliases_first = False
+                before = env
+                env = env.knowing(facts)
+                env.window = env if role == "having" else before.window
+        for modifier in node.get("modifiers", ()):
+            for order in modifier.get("orders", ()):
+                self.conditions.append(("order", order.get("expression", {}), env))
+        columns: list[Column] = []
+        for item in items:
+            found = self._item(item, env)
+            if found is None:
+                return None
+            columns += found
+        return tuple(columns)
+
+    def _item(self, item: Tree, env: Env) -> list[Column] | None:
+        if item.get("type") == "STAR":
+            return self._star(item, env)
+        if self._expands(item) and item.get("type") == "FUNCTION" and not _is_list(arguments_of(item), env):
+            return None
+        stars = list(_stars(item))
+        if not stars:
+            return [self._column(item, item.get("alias") or _own_name(item), env)]
+        if len(stars) > 1 or _is_unpacked(item):
+            return None
+        expanded = self._star(stars[0], env)
+        if expanded is None:
+            return None
+        return [self._column(replaced(item, stars[0], column), item.get("alias") or column.name, env) for column in expanded]
+
+    def _column(self, tree: Tree, name: str | None, env: Env) -> Column:
+        kind: str | None = None
+        if tree.get("type") == "COLUMN_REF":
+            found = find(tree.get("column_names", []), env)
+            kind = found.type if isinstance(found, Column) else None
+        return Column(
+            name,
+            never_null=self.expressions.never_null(tree, env),
+            json=self.expressions.json(tree, env),
+            expression=(tree, env),
+            type=kind,
+        )
+
+    def _star(self, star: Tree, env: Env) -> list[Column] | None:
+        if not star.keys() <= _STAR_KEYS or (env.grouping is not None and env.grouping.opaque):
+            return None
+        relation = star.get("relation_name")
+        columns: Columns = env.rows.star
+        if relation:
+            named = [binding for binding in env.rows.bindings if binding.name == relation.lower()]
+            columns = named[0].columns if len(named) == 1 else None
+        if columns is None:
+            return None
+        excluded = star.get("exclude_list", [])
+        renames = star.get("rename_list", [])
+        if not all(isinstance(each, str) for each in excluded) or not all(set(each.get("key", ())) == {"column"} for each in renames):
+            return None
+        left_out = {each.lower() for each in excluded}
+        instead = {each["key"].lower(): each["value"] for each in star.get("replace_list", ())}
+        names = {each["key"]["column"].lower(): each["value"] for each in renames}
+        found: list[Column] = []
+        for column in columns:
+            small = (column.name or "").lower()
+            if column.name is None and (left_out or instead or names):
+                return None
+            if small in left_out and column.name is not None:
+                continue
+            name = names.get(small, column.name)
+            tree = instead.get(small) or {"type": "BOUND_COLUMN", "column": column}
+            made = self._column(tree, name, env)
+            made.type = column.type if small not in instead else None
+            found.append(made)
+        return found
+
+    # --- groups ---------------------------------------------------------------------------------------------------------
+
+    def _grouped(self, node: Tree, before: Env) -> Env:
+        keys: list[Tree] = node.get("group_expressions", [])
+        sets: list[list[int]] = node.get("group_sets", [])
+        for key in keys:
+            self.conditions.append(("group", key, before))
+        if not sets:
+            empty = not (node.get("aggregate_handling") == "FORCE_AGGREGATES" and self._has_key(node.get("select_list", []))) and not keys
+            return self._after(before, before.facts, Grouping(before, empty, opaque=False, kept=NO_FACTS), keep=True)
+        empty = any(not each for each in sets)
+        if len(sets) == 1:
+            return self._after(before, before.facts, Grouping(before, empty, opaque=False, kept=NO_FACTS), keep=True)
+        everywhere = set(sets[0]).intersection(*sets[1:])
+        kept: set[Any] = set()
+        nulled: set[Any] = {None}
+        opaque = False
+        for index, key in enumerate(keys):
+            found = self._group_key(key, node.get("select_list", []), before)
+            if index not in everywhere:
+                if isinstance(found, Column):
+                    nulled.add(found.number)
+                else:
+                    opaque = True
+            elif isinstance(found, Column):
+                kept |= {found.number} & before.facts
+            elif found is not None and self.expressions.never_null(found, before):
+                kept.add(self.expressions.key(found, before))
+        facts: Facts = frozenset(kept - nulled)
+        return self._after(before, facts, Grouping(before, empty, opaque=opaque, kept=facts), keep=False)
+
+    def _after(self, before: Env, facts: Facts, grouping: Grouping, *, keep: bool) -> Env:
+        rows = before.rows if keep else before.rows._replace(pads=(), facts=NO_FACTS)
+        return Env(rows, facts, before.outer, aliases=before.aliases, grouping=grouping)
+
+    def _group_key(self, key: Tree, items: list[Tree], env: Env) -> Column | Tree | None:
+        """A column, or an expression, that rows are grouped by; nothing where it is not sure which."""
+        if key.get("type") == "VALUE_CONSTANT":
+            literal = key.get("literal", {})
+            if literal.get("kind") != "INTEGER":
+                return key
+            index = int(literal.get("text", "0")) - 1
+            if any(item.get("type") == "STAR" for item in items) or not 0 <= index < len(items):
+                return None
+            key = items[index]
+        if key.get("type") != "COLUMN_REF":
+            return key
+        names = key.get("column_names", [])
+        found = find(names, env)
+        if isinstance(found, Column):
+            alias = env.aliases.get(names[0].lower()) if len(names) == 1 else None
+            same = alias is None or (alias.get("type") == "COLUMN_REF" and find(alias["column_names"], env) is found)
+            return found if same else None
+        return found if isinstance(found, dict) else None
+
+    def _has_key(self, items: list[Tree]) -> bool:
+        """Whether GROUP BY ALL has something to group by: an item without aggregate that reads a column."""
+        return any(
+            item.get("type") != "STAR" and not list(self._aggregate_calls(item)) and any(True for _ in _references(item)) for item in items
+        )
+
+    def _has_aggregate(self, node: Tree) -> bool:
+        places = [node.get("select_list", []), node.get("having"), node.get("qualify")]
+        return any(True for place in places for _ in self._aggregate_calls(place))
+
+    def _aggregate_calls(self, tree: Any) -> Iterable[Tree]:
+        if isinstance(tree, list):
+            for part in tree:
+                yield from self._aggregate_calls(part)
+        elif isinstance(tree, dict) and tree.get("type") != "SUBQUERY":
+            if self.expressions.is_aggregate(tree):
+                yield tree
+            for part in tree.values():
+                if isinstance(part, dict | list):
+                    yield from self._aggregate_calls(part)
+
+    def _expands(self, tree: Any) -> bool:
+        """Whether something in it makes several rows of one, or may."""
+        if isinstance(tree, list):
+            return any(self._expands(part) for part in tree)
+        if not isinstance(tree, dict) or tree.get("type") == "SUBQUERY":
+            return False
+        name = tree.get("function_name", "").lower()
+        if tree.get("type") == "FUNCTION" and (name in _EXPANDING or name in self._macros):
+            return True
+        return any(self._expands(part) for part in tree.values() if isinstance(part, dict | list))
+
+    # --- FROM -----------------------------------------------------------------------------------------------------------
+
+    def _from(self, table: Tree, outer: Env | None) -> Rows:
+        kind = table.get("type", "EMPTY")
+        if kind == "EMPTY":
+            return NO_ROWS
+        if kind == "JOIN" and table.keys() <= _TABLE_KEYS[kind]:
+            return self._join(table, outer)
+        name = table.get("alias") or (table.get("qualified_name", {}).get("path") or [""])[-1]
+        return bound(name, self._relation(table, kind, outer), table.get("column_name_alias", ()))
+
+    def _relation(self, table: Tree, kind: str, outer: Env | None) -> Columns:
+        if not table.keys() <= _TABLE_KEYS.get(kind, frozenset()):
+            return None
+        match kind:
+            case "BASE_TABLE":
+                cte = self._reading.bound_to.get(id(table))
+                return self._cte(cte) if cte is not None else self._known(table)
+            case "SUBQUERY":
+                return self.query(table["subquery"]["node"], outer)
+            case "EXPRESSION_LIST":
+                return self._values(table.get("values", []), outer)
+            case "TABLE_FUNCTION":
+                return self._table_function(table)
+            case "PIVOT":
+                return self._pivot(table, outer)
+            case _:
+                return None
+
+    def _cte(self, cte: Cte) -> Columns:
+        node = cte.entry["query_node"]
+        if id(node) not in self._memory:
+            self._memory[id(node)] = self.query(node, None)
+        columns = self._memory[id(node)]
+        return None if columns is None else _renamed(columns, cte.entry.get("aliases", ()))
+
+    def _values(self, values: list[list[Tree]], outer: Env | None) -> Columns:
+        env = Env(NO_ROWS, NO_FACTS, outer)
+        width = len(values[0]) if values else 0
+        columns: list[Column] = []
+        for index in range(width):
+            cells = [row[index] for row in values]
+            kinds = {self.expressions.json(cell, env) for cell in cells}
+            columns.append(
+                Column(
+                    f"col{index}",
+                    never_null=len(kinds) == 1 and all(self.expressions.never_null(cell, env) for cell in cells),
+                    json=any(kinds),
+                )
+            )
+        return tuple(columns)
+
+    def _table_function(self, table: Tree) -> Columns:
+        name = table.get("function", {}).get("function_name", "").lower()
+        if name in self._macros or name not in _RANGES or any("name" in each for each in table["function"].get("arguments", ())):
+            return None
+        columns = [Column(name, never_null=True)]
+        if table.get("with_ordinality"):
+            columns.append(Column("ordinality", never_null=True))
+        return tuple(columns)
+
+    def _pivot(self, table: Tree, outer: Env | None) -> Columns:
+        rows = self._from(table.get("source", {}), outer)
+        if rows.star is None:
+            return None
+        source = [column.again(column.name, never_null=column.number in rows.facts) for column in rows.star]
+        if table.get("unpivot_names"):
+            return unpivoted(table, source)
+        return pivoted(table, source)
+
+    def _join(self, table: Tree, outer: Env | None) -> Rows:
+        left = self._from(table["left"], outer)
+        right = self._from(table["right"], Env(left, left.facts, outer))
+        return joined(table, left, right, outer, self)
+
+
+def _side_by_side(branches: list[tuple[Column, ...]], rule: Callable[[Iterable[bool]], bool]) -> Columns:
+    if len({len(branch) for branch in branches}) != 1:
+        return None
+    found: list[Column] = []
+    for columns in zip(*branches, strict=True):
+        mixed = len({column.json for column in columns}) > 1
+        found.append(
+            Column(
+                columns[0].name,
+                never_null=not mixed and rule(column.never_null for column in columns),
+                json=any(column.json for column in columns),
+                merged=columns,
+            )
+        )
+    return tuple(found)
+
+
+def _by_name(branches: list[tuple[Column, ...]]) -> Columns:
+    named = [{column.name.lower(): column for column in branch if column.name is not None} for branch in branches]
+    if any(len(columns) < len(branch) for columns, branch in zip(named, branches, strict=True)):
+        return None
+    names = list(dict.fromkeys(name for columns in named for name in columns))
+    found: list[Column] = []
+    for name in names:
+        there = [columns[name] for columns in named if name in columns]
+        mixed = len({column.json for column in there}) > 1
+        never_null = len(there) == len(branches) and not mixed and all(column.never_null for column in there)
+        found.append(Column(there[0].name, never_null=never_null, json=any(column.json for column in there), merged=tuple(there)))
+    return tuple(found)
+
+
+def _renamed(columns: tuple[Column, ...], names: Iterable[str]) -> tuple[Column, ...]:
+    aliases = list(names)
+    if not aliases:
+        return columns
+    return tuple(column.again(aliases[index] if index < len(aliases) else column.name) for index, column in enumerate(columns))
+
+
+def _plain_modifiers(node: Tree) -> bool:
+    return all(modifier.get("type") == "ORDER_MODIFIER" for modifier in node.get("modifiers", ()))
+
+
+def _is_grouped(node: Tree) -> bool:
+    return bool(node.get("group_expressions") or node.get("group_sets") or node.get("aggregate_handling") == "FORCE_AGGREGATES")
+
+
+def _references(tree: Any) -> Iterable[list[str]]:
+    if isinstance(tree, list):
+        for part in tree:
+            yield from _references(part)
+    elif isinstance(tree, dict):
+        if tree.get("type") == "COLUMN_REF":
+            yield tree.get("column_names", [])
+        for part in tree.values():
+            if isinstance(part, dict | list):
+                yield from _references(part)
+
+
+def _stars(tree: Any) -> Iterable[Tree]:
+    if isinstance(tree, list):
+        for part in tree:
+            yield from _stars(part)
+    elif isinstance(tree, dict) and tree.get("type") != "SUBQUERY":
+        if tree.get("type") == "STAR":
+            yield tree
+        for part in tree.values():
+            if isinstance(part, dict | list):
+                yield from _stars(part)
+
+
+def _is_unpacked(tree: Any) -> bool:
+    if isinstance(tree, list):
+        return any(_is_unpacked(part) for part in tree)
+    if not isinstance(tree, dict):
+        return False
+    return tree.get("type") == "OPERATOR_UNPACK" or any(_is_unpacked(part) for part in tree.values() if isinstance(part, dict | list))
+
+
+def _is_list(arguments: list[Tree], env: Env) -> bool:
+    """Whether an argument of `unnest` is surely a list of values that are no structs, so that one column comes of it."""
+    if len(arguments) != 1:
+        return False
+    tree = arguments[0]
+    if tree.get("type") == "FUNCTION":
+        return tree.get("function_name") in {"range", "generate_series", "string_split", "split", "str_split"}
+    found = find(tree.get("column_names", []), env) if tree.get("type") == "COLUMN_REF" else None
+    return isinstance(found, Column) and found.type is not None and found.type.endswith("[]") and "STRUCT" not in found.type
+
+
+def _own_name(item: Tree) -> str | None:
+    """The name of an item without an alias, where it is not made up."""
+    names = item.get("column_names")
+    return str(names[-1]) if item.get("type") == "COLUMN_REF" and names else None
