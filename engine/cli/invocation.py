@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import signal
 import threading
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from interlock.engine.api import Context
 
 PROGRAM: Final = "interlock"
+GARBAGE: Final = 20_000
+"""Objects that are made before the collector looks at the youngest ones."""
 _COMPLETION: Final = "_INTERLOCK_COMPLETE"
 _USAGE: Final[type[Any]] = typer.BadParameter.__bases__[0]
 """typer's usage error, which it does not export by itself."""
@@ -33,8 +36,15 @@ def invoke(arguments: Sequence[str], clock: Clock | None = None) -> int:
     """Run a command; answers with its exit code, and raises nothing."""
     console = Console(json=wants_json(arguments), environment=os.environ)
     console.command = command_of(arguments)
-    with Listening() as told:
-        return _answered(arguments, clock, console, told)
+    thresholds = gc.get_threshold()
+    # Syntax trees and records are many and live long: the collector would go through them again and again. Never off, though:
+    # trees refer to themselves.
+    gc.set_threshold(GARBAGE, *thresholds[1:])
+    try:
+        with Listening() as told:
+            return _answered(arguments, clock, console, told)
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def _answered(arguments: Sequence[str], clock: Clock | None, console: Console, told: Listening) -> int:

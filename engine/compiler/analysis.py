@@ -134,10 +134,16 @@ class Analysis:
 
     def _tree(self) -> Tree | None:
         """The one statement's tree, or a finding."""
-        remnant = next(
-            (token for token in self.text.words if self.text.data[token.start : token.start + 2] in _REMNANTS and token.kind == "operator"),
-            None,
-        )
+        remnant = None
+        if any(mark in self.text.data for mark in _REMNANTS):
+            remnant = next(
+                (
+                    token
+                    for token in self.text.words
+                    if self.text.data[token.start : token.start + 2] in _REMNANTS and token.kind == "operator"
+                ),
+                None,
+            )
         if remnant is not None:
             self.finding(
                 "L213",

@@ -18,6 +18,21 @@ class Cte(NamedTuple):
 
 Scope: TypeAlias = Mapping[str, Cte]
 
+_LOOKED_AT: Final = frozenset(
+    {
+        "BASE_TABLE",
+        "COLUMN_REF",
+        "FUNCTION",
+        "JOIN",
+        "OPERATOR_CAST",
+        "PARAMETER",
+        "PIVOT",
+        "SHOW_REF",
+        "TABLE_FUNCTION",
+        "VALUE_PARAMETER",
+    }
+)
+
 QUERIES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 
 
@@ -89,20 +104,22 @@ class Reading:
         self._visit(self.root, {})
 
     def _visit(self, value: Any, scope: Scope) -> None:
-        if isinstance(value, list):
+        if type(value) is list:
             for part in value:
-                self._visit(part, scope)
+                if type(part) is dict or type(part) is list:
+                    self._visit(part, scope)
             return
-        if not isinstance(value, dict):
+        if type(value) is not dict:
             return
         kind = value.get("type")
-        if isinstance(kind, str):
+        if type(kind) is str:
             if "cte_map" in value:
                 scope = self._query(value, kind, scope)
             else:
                 self._look(value, kind, scope)
         for key, part in value.items():
-            if key != "cte_map" and isinstance(part, list | dict):
+            # Exact types: they come from a decoder, and this is the hottest line of the compiler.
+            if (type(part) is dict or type(part) is list) and part and key != "cte_map":
                 if key == "right" and kind == "RECURSIVE_CTE_NODE":
                     self._visit(part, {**scope, value["cte_name"].lower(): Cte({"query_node": value}, scope)})
                 else:
@@ -151,8 +168,15 @@ class Reading:
             self.samples.append(offset)
 
     def _look(self, node: Tree, kind: str, scope: Scope) -> None:
+        if kind not in _LOOKED_AT and node.get("class") != "WINDOW":
+            return
         offset = offset_of(node)
         match kind:
+            case "COLUMN_REF":
+                names = tuple(node.get("column_names", ()))
+                self.column_references.append((names, offset, node.get("query_location_length", 0)))
+                if len(names) == 1 and names[0].lower() in CLOCK_WORDS:
+                    self.calls.append(Call(names[0].lower(), offset, 0, table=False, ordered=True))
             case "BASE_TABLE":
                 self._base_table(node, scope, offset)
             case "SHOW_REF":
@@ -178,11 +202,6 @@ class Reading:
                 )
             case "PARAMETER" | "VALUE_PARAMETER":
                 self.parameters.append((node.get("identifier", ""), offset))
-            case "COLUMN_REF":
-                names = tuple(node.get("column_names", ()))
-                self.column_references.append((names, offset, node.get("query_location_length", 0)))
-                if len(names) == 1 and names[0].lower() in CLOCK_WORDS:
-                    self.calls.append(Call(names[0].lower(), offset, 0, table=False, ordered=True))
             case "OPERATOR_CAST":
                 literal = node.get("child", {}).get("literal", {})
                 if literal.get("kind") == "STRING":

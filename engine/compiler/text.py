@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+import functools
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -49,12 +50,22 @@ class Text:
         self.path = path
         self.key = key
         self.data = text.encode()
-        self.tokens: list[Token] = parser.tokens(text)
-        self.words = [token for token in self.tokens if token.kind != "comment"]
-        """The tokens without comments."""
-        self._starts = [token.start for token in self.words]
 
-    @property
+    @functools.cached_property
+    def tokens(self) -> list[Token]:
+        """All tokens."""
+        return parser.tokens(self.text)
+
+    @functools.cached_property
+    def words(self) -> list[Token]:
+        """The tokens without comments."""
+        return [token for token in self.tokens if token.kind != "comment"]
+
+    @functools.cached_property
+    def _starts(self) -> list[int]:
+        return [token.start for token in self.words]
+
+    @functools.cached_property
     def end(self) -> int:
         """Where the statement ends: one or more `;` and comments after it are not part of it."""
         for token in reversed(self.words):

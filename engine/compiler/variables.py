@@ -48,6 +48,8 @@ class Values(NamedTuple):
 def uses(text: Text) -> list[Use]:
     """Every `$name`, in order."""
     found: list[Use] = []
+    if "$" not in text.text:
+        return found
     for first, second in zip(text.tokens, text.tokens[1:], strict=False):
         if first.text == "$" and first.end == second.start and second.kind in {"identifier", "keyword"}:
             found.append(Use(second.text, first.start, second.end))

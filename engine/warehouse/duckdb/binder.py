@@ -97,7 +97,11 @@ class Binder:
     def columns_of(self, text: str) -> tuple[Column, ...] | NotBound:
         """Names and types that a SELECT gives. Names are as the text gives them, twice where it gives them twice."""
         try:
-            bound = self._connection.sql(text)
+            # Parsed first: given a text, the driver would parse it once more to see what is in it, and run all but the last.
+            statements = self._connection.extract_statements(text)
+            if len(statements) != 1:
+                return NotBound(message="it is not one statement")
+            bound = self._connection.sql(statements[0])
         except duckdb.Error as error:
             return self._explained(text, error)
         return tuple(Column(name=name, type=str(kind)) for name, kind in zip(bound.columns, bound.types, strict=True))
