@@ -67,5 +67,16 @@ def broken_views(desk: Desk, chosen: Mapping[str, Choice], readers: Mapping[str,
     return refused
 
 
+def readers_left(
+    desk: Desk, model: CompiledModel, old: Place, chosen: Mapping[str, Choice], gone: frozenset[str | None]
+) -> tuple[str, ...]:
+    """Views that would read nothing once the relation at `old` has the model's name; those with a token of `gone` are dropped anyway."""
+    places = desk.facts.dependents.get(old, ())
+    strangers = [seen for place in places if (seen := desk.facts.catalog.find(*place)) is not None and seen.token not in gone]
+    sound = bindable(desk.facts.catalog, strangers, {}) if strangers else frozenset()
+    left = [*_ours(desk, model, chosen), *(view for view in strangers if (view.schema.lower(), view.name.lower()) in sound)]
+    return tuple(sorted(f"{view.schema}.{view.name}" for view in left))
+
+
 def _place(model: CompiledModel) -> Place:
     return (model.schema.lower(), model.relation.lower())

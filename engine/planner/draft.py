@@ -7,7 +7,7 @@ from datetime import datetime
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.planner import checks as check_sql
-from interlock.engine.planner.bystanders import broken_views, readers_of
+from interlock.engine.planner.bystanders import broken_views, readers_left, readers_of
 from interlock.engine.planner.choice import Changing, Choice, Desk, refuse
 from interlock.engine.planner.choose import choose
 from interlock.engine.planner.closure import closure_of, variables_of
@@ -67,6 +67,10 @@ def draft(
     planned: set[str] = set()
     renamed = _renamed(desk, selected)
     moves = {name: move for name, move in renamed.items() if not _remade(compiled.models[name], move[2])}
+    orphans = _orphans(desk, frozenset(old for old, _, _ in moves.values() if old))
+    former = {move[1].model for name, move in renamed.items() if name not in moves}
+    leaving = [(head, reason) for head in orphans if (reason := _why_dropped(head, options, former))]
+    gone = frozenset(head.token for head, _ in leaving)
     readers: dict[str, tuple[RelationSeen, ...]] = {}
     after: list[CompiledModel] = []
 
@@ -87,7 +91,7 @@ def draft(
     chosen.update(broken_views(desk, chosen, readers))
     for name, choice in chosen.items():
         model = compiled.models[name]
-        item = _moved(frame(), model, *moves[name]) if name in moves else build(frame(), model, choice)
+        item = _moved(frame(), model, moves[name], chosen, gone) if name in moves else build(frame(), model, choice)
         items.append(item)
         if any(check.check.after == "publication" for check in model.checks) and item.action not in ("refuse", "drop", "move"):
             after.append(model)
@@ -95,13 +99,7 @@ def draft(
         again = _recheck_after(frame(), model, {item.model: item for item in items}, changing)
         if again is not None:
             items.append(again)
-    orphans = _orphans(desk, frozenset(old for old, _, _ in moves.values() if old))
-    former = {move[1].model for name, move in renamed.items() if name not in moves}
-    for head in orphans:
-        if options.drop_orphans == "yes":
-            items.append(_drop(desk, head, "the project has no such model any more, and --drop-orphans was asked"))
-        elif head.model in former:
-            items.append(_drop(desk, head, "the view was renamed, and is made under its new name"))
+    items += [_drop(desk, head, reason) for head, reason in leaving]
     touched = _closure_models(compiled, selected)
     return PlanBody(
         format=FORMAT,
@@ -128,7 +126,14 @@ def draft(
     )
 
 
-def _moved(frame: Frame, model: CompiledModel, old_name: str, old: HeadRow, body: ReceiptBody | None) -> Item:
+def _moved(
+    frame: Frame,
+    model: CompiledModel,
+    move: tuple[str, HeadRow, ReceiptBody | None],
+    chosen: Mapping[str, Choice],
+    gone: frozenset[str | None],
+) -> Item:
+    old_name, old, body = move
     if body is None:
         return build(frame, model, refuse("P424", f"the receipt of `{old_name}` cannot be read", "see `interlock status`"))
     schema, name = body.relation.split(".", 1)
@@ -144,6 +149,11 @@ def _moved(frame: Frame, model: CompiledModel, old_name: str, old: HeadRow, body
         return build(
             frame, model, refuse("P424", f"{model.schema}.{model.relation} is there already", "move it away, or take `renamed_from` out")
         )
+    place = (schema.lower(), name.lower())
+    left = readers_left(frame.desk, model, place, chosen, gone) if name.lower() != model.relation.lower() else ()
+    if left:
+        because = f"{body.relation} is read by {', '.join(left)}, which would break under its new name"
+        return build(frame, model, refuse("P420", because, "select those views too, change them first, or drop them"))
     return move_item(frame, model, old, body, name)
 
 
@@ -183,6 +193,12 @@ def _orphan_relation(facts: Facts, head: HeadRow) -> str:
     if body is not None:
         return body.relation
     return next((f"{seen.schema}.{seen.name}" for seen in facts.catalog.relations.values() if seen.token == head.token), "")
+
+
+def _why_dropped(head: HeadRow, options: Options, former: set[str]) -> str:
+    if options.drop_orphans == "yes":
+        return "the project has no such model any more, and --drop-orphans was asked"
+    return "the view was renamed, and is made under its new name" if head.model in former else ""
 
 
 def _drop(desk: Desk, head: HeadRow, reason: str) -> Item:
