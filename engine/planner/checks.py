@@ -104,7 +104,8 @@ def _freshness(question: Freshness, as_of: str) -> str:
     failing = (
         f"CASE WHEN {greatest} IS NULL THEN NULL WHEN {age} > {question.max_age_seconds} OR {age} < -{FUTURE_SECONDS_MAX} THEN 1 ELSE 0 END"
     )
-    return _answer(failing, f"concat('newest ', CAST({greatest} AS VARCHAR))")
+    nothing = f"'no row has a value in ' || {string(question.column)}"
+    return _answer(failing, f"coalesce('newest ' || CAST({greatest} AS VARCHAR), {nothing})")
 
 
 def because_of(failing: int | None, sample: str | None) -> str:

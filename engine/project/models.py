@@ -110,6 +110,8 @@ def model_of(
         if key in values:
             values[key] = str(values[key])
     reader.names()
+    if values.get("schema", "").lower() in RESERVED_SCHEMAS:
+        del values["schema"]  # it has its finding; what follows looks at the rest of the model
     return ModelFile(
         name=name,
         path=path,

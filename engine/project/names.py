@@ -12,7 +12,8 @@ _TAG = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*", re.ASCII)
 
 NAME_RULE = "a name has small letters, digits and underscores, and does not begin with a digit"
 RELATION_RULE = "it has letters, digits and underscores, and does not begin with a digit"
-RESERVED_SCHEMAS = frozenset({"interlock", "information_schema", "pg_catalog"})
+RESERVED_SCHEMAS = frozenset({"interlock", "information_schema", "pg_catalog", "system", "temp", "warehouse"})
+"""Ours, the engine's own, and names of databases: a view is stored without its database, and could not tell `temp.x` from one there."""
 BUILT_IN_VARIABLES = frozenset({"as_of", "until", "target"})
 
 

@@ -13,7 +13,7 @@ from interlock.engine.project.checks import checks_of, contract_of
 from interlock.engine.project.document import Document
 from interlock.engine.project.files import SeedToml
 from interlock.engine.project.models import check_relation, check_tags
-from interlock.engine.project.names import NAME_RULE, is_name
+from interlock.engine.project.names import NAME_RULE, RESERVED_SCHEMAS, is_name
 from interlock.engine.project.project import Contract, SeedColumn, SeedFile
 from interlock.engine.project.rows import Malformed, Row, rows
 from interlock.machines.records import digest
@@ -114,7 +114,7 @@ def seed_of(
         columns=columns,
         rows=tuple(body),
         delimiter=delimiter,
-        schema=None if file.schema is UNSET else file.schema,
+        schema=None if file.schema is UNSET or file.schema.lower() in RESERVED_SCHEMAS else file.schema,
         alias=None if file.alias is UNSET else file.alias,
         tags=file.tags,
         renamed_from=None if file.renamed_from is UNSET else file.renamed_from,
