@@ -12,6 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from msgspec import structs
 
 from interlock.engine.warehouse.duckdb import files
 from interlock.engine.warehouse.duckdb.quoting import file_name
@@ -190,10 +191,13 @@ def test_a_database_that_another_program_has_open_says_which(shop: Shop) -> None
             error = why(shop, write=write)
             assert (error.code, error.kind) == ("W604", "busy")
             assert str(process.pid) in error.message
-        with acquire(files.lock_file(shop.location), HOLDER):
+        with acquire(files.lock_file(shop.location), structs.replace(HOLDER, pid=process.pid)):
             error = why(shop)
             assert error.code == "W603"
             assert "run r7 of ada" in error.message
+        with acquire(files.lock_file(shop.location), HOLDER):
+            # Our own lock says nothing of the program that has the file open.
+            assert why(shop).code == "W604"
         process.communicate("")
     shop.session()
 
