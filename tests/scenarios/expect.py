@@ -38,8 +38,8 @@ def act(stage: Stage, step: Step) -> None:
     for origin, to in (step.copy or {}).items():
         stage.copy(origin, to)
     for path, count in (step.cut or {}).items():
-        content = (stage.root / path).read_bytes()
-        (stage.root / path).write_bytes(content[:-count])
+        whole = (stage.root / path).read_bytes()
+        (stage.root / path).write_bytes(whole[:-count])
 
 
 def heard(stage: Stage, said: Said, step: Step, where: str) -> None:
