@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from interlock.engine.cli import options as o
-from interlock.engine.cli.arguments import NotUnderstoodError
 
 if TYPE_CHECKING:
     from interlock.engine.api import Context
@@ -100,8 +99,8 @@ def replay(
     *,
     at: Annotated[str | None, typer.Option("--at", metavar="SEQ|TIME", help="Every model's state at that moment; e.g. --at 120")] = None,
     diff: Annotated[
-        list[str] | None,
-        typer.Option("--diff", metavar="RUN", help="Two runs beside each other; given twice; e.g. --diff 20260302 --diff 20260303"),
+        tuple[str, str] | None,
+        typer.Option("--diff", metavar="RUN RUN", help="Two runs beside each other; e.g. --diff 20260302 20260303"),
     ] = None,
     project: o.Project = None,
     target: o.Target = None,
@@ -111,11 +110,8 @@ def replay(
     from interlock.engine import api  # noqa: PLC0415
 
     del json
-    runs = tuple(diff or ())
-    if len(runs) not in (0, 2):
-        raise NotUnderstoodError("--diff takes two runs: `--diff RUN --diff RUN`, or `--diff RUN RUN`")
     place = _place(ctx, path, project, target)
-    return _call(ctx).console.answer(api.audit_replay(place, at=at, runs=(runs[0], runs[1]) if runs else None))
+    return _call(ctx).console.answer(api.audit_replay(place, at=at, runs=diff))
 
 
 @audit.command(epilog="Example: interlock audit verify --target prod")
