@@ -332,7 +332,6 @@ def carry_on(
         raise refused("K706", "a receipt cannot be read", because=str(error), remedy="restore the database from a backup") from error
     finally:
         reader.close()
-    planned_is(body)
     sealed = load(ground.directory, planned.id, {}).body
     assert sealed is not None
     order = Order(
@@ -362,6 +361,7 @@ def carry_on(
         progress=progress,
         stop=place.stop,
         redact=ground.redact,
+        begun=lambda: planned_is(body),
     )
     with interruptible(place.stop, session):
         try:

@@ -77,6 +77,8 @@ class Order:
     done: frozenset[str] = frozenset()
     """Items that runs of this plan have checkpointed; the scope is the rest."""
     redact: Callable[[str], str] = str
+    begun: Callable[[], None] = lambda: None
+    """Told when the run is running: a run that is refused before has begun nothing."""
 
 
 def carry_out(order: Order) -> Carried:
@@ -107,6 +109,7 @@ def carry_out(order: Order) -> Carried:
     if machine.state_name != "running":
         order.sync()
         return Carried(outcome="refused", attempts={}, states={}, milliseconds={}, verdicts=step.transition.verdicts)
+    order.begun()
     states = dict.fromkeys(items, "waiting")
     work = Work(
         bench=_bench(order, items, states, write),
