@@ -40,6 +40,7 @@ from interlock.engine.results_audit import BundleResult, LogResult, ReplayResult
 
 if TYPE_CHECKING:
     from interlock.engine.project.project import Project
+    from interlock.engine.results_import import ImportResult
     from interlock.engine.runner.ground import Ground
     from interlock.engine.runner.planning import Request
 
@@ -121,6 +122,43 @@ def init(directory: Path, *, sample: str | None = None) -> InitResult:
         directory=str(directory),
         files=files,
         next_commands=(where, "interlock plan", "interlock run"),
+    )
+
+
+def import_dbt(
+    directory: Path,
+    out: Path,
+    *,
+    strict: bool = False,
+    accept_proposals: bool = False,
+    compare: bool = False,
+    environment: Mapping[str, str] | None = None,
+    clock: Clock = system_clock,
+) -> ImportResult:
+    """Turn a dbt project into one of ours: each item is converted, or refused with its reason. Writes to `out` only.
+
+    Raises:
+        Refused: D801, D802, there is no dbt project that can be read; S120, `out` is not empty; D827, nothing to compare with;
+            with `compare`, also as `run`.
+    """
+    from interlock.engine.cases.importing import import_dbt as importing  # noqa: PLC0415
+
+    given = os.environ if environment is None else environment
+
+    def built(project: Path) -> Path:
+        ctx = open_context(project, target="dev", environment=given, clock=clock)
+        run(ctx)
+        return ctx.project.targets["dev"].location
+
+    return importing(
+        directory,
+        out,
+        project_id=secrets.token_hex(8),
+        environment=given,
+        clock=clock,
+        strict=strict,
+        accept_proposals=accept_proposals,
+        built=built if compare else None,
     )
 
 

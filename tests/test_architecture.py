@@ -18,7 +18,7 @@ from interlock.machines.refusals import CATALOGUE
 ROOT = Path(__file__).parent.parent
 MODULES = sorted([*ROOT.glob("engine/**/*.py"), *ROOT.glob("machines/**/*.py")])
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-CODE = re.compile(r"^[SLCPGWKX]\d{3}$")
+CODE = re.compile(r"^[SLCPGWKDX]\d{3}$")
 LINES_MAX = 600
 
 

@@ -9,7 +9,7 @@ LISTS: Final = frozenset({"--select", "-s", "--exclude"})
 WITHOUT_POSITIONALS: Final = frozenset({"plan", "run", "compile", "check", "ls"})
 """Commands behind whose lists every further word can only be another value."""
 ON_CHANGE: Final = ("refuse", "rebuild", "continue")
-GROUPS: Final = frozenset({"ledger", "audit"})
+GROUPS: Final = frozenset({"ledger", "audit", "import"})
 
 
 class NotUnderstoodError(Exception):
@@ -55,8 +55,8 @@ def wants_json(arguments: Sequence[str]) -> bool:
 
 
 def terms(values: Iterable[str] | None) -> tuple[str, ...]:
-    """Selector terms: each value may hold several, with blanks between."""
-    return tuple(term for value in values or () for term in value.split())
+    """Selector terms: each value may hold several, with blanks between. An empty one is kept: it must not come to mean everything."""
+    return tuple(term for value in values or () for term in (value.split() or [""]))
 
 
 def pairs(values: Iterable[str] | None, *, option: str) -> dict[str, str]:

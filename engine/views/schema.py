@@ -28,6 +28,7 @@ from interlock.engine.results import (
     StatusResult,
 )
 from interlock.engine.results_audit import BundleResult, LogResult, ReplayResult, StoryResult, VerifyResult
+from interlock.engine.results_import import ImportResult
 from interlock.engine.views.envelope import SAID_ONCE, Envelope
 
 RESULTS: Final[dict[str, type[Result]]] = {
@@ -44,6 +45,7 @@ RESULTS: Final[dict[str, type[Result]]] = {
     "diff": DiffResult,
     "doctor": DoctorResult,
     "explain": ExplainResult,
+    "import dbt": ImportResult,
     "init": InitResult,
     "ledger accept-warehouse": ActResult,
     "ledger archive": ActResult,

@@ -24,7 +24,7 @@ class StandIn:
     def module(self) -> ModuleType:
         module = ModuleType("interlock.engine.api")
         for name in (
-            *("init", "compile_", "plan", "apply", "run", "check", "status", "show", "ls", "diff"),
+            *("init", "import_dbt", "compile_", "plan", "apply", "run", "check", "status", "show", "ls", "diff"),
             *("adopt", "reset", "accept_warehouse", "compare", "explain", "resume", "attach", "archive", "doctor"),
             *("audit_log", "audit_explain", "audit_replay", "audit_verify", "audit_bundle"),
         ):

@@ -159,6 +159,7 @@ def test_each_other_command_calls_its_use_case(api: Any, interlock_: Run) -> Non
         (["diff", "p"], "diff", others["diff"], None),
         (["audit", "compare", "a"], "compare", others["compare"], None),
         (["explain", "P412"], "explain", others["explain"], ("P412",)),
+        (["import", "dbt", "d", "--out", "n", "--strict"], "import_dbt", others["import_dbt"], (Path("d"), Path("n"))),
     ]:
         api.answer = lambda answer=answer: answer
         interlock_(*line)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from interlock.engine.diagnostics import Diagnostic, Position
+from interlock.engine.importers.dbt.items import Compared, Counted
+from interlock.engine.importers.dbt.items import Item as Imported
 from interlock.engine.outcome import exit_of
 from interlock.engine.planner.plan import Bounds, Item, Options, OrphanSeen, PlanBody, Refusal, Selection
 from interlock.engine.results import (
@@ -27,6 +29,7 @@ from interlock.engine.results import (
     ShowResult,
     StatusResult,
 )
+from interlock.engine.results_import import ImportResult
 from interlock.engine.views.text import AnyResult
 from interlock.engine.warehouse.protocol import Statement
 from interlock.machines.evidence import (
@@ -478,6 +481,38 @@ def others() -> dict[str, AnyResult]:
         "act_declined": ActResult(
             command="adopt", outcome="refused", exit_code=3, act="adopt a", shown=("takes main.a",), done="no", **WHERE
         ),
+        "import_dbt": ImportResult(
+            command="import dbt",
+            outcome="refused",
+            exit_code=3,
+            name="shop",
+            directory="new",
+            counts=(Counted(kind="model", converted=2, proposed=1, refused=1), Counted(kind="test", converted=1)),
+            items=(
+                Imported(
+                    kind="model", name="orders", status="converted", path="models/orders.sql", into="models/orders.sql", written="yes"
+                ),
+                Imported(
+                    kind="model", name="runs", status="refused", path="models/runs.sql", line=2, code="D804", why="`run_query`", remedy="x"
+                ),
+                Imported(kind="model", name="news", status="proposed", path="models/news.sql", line=3, code="D803", why="one filter"),
+            ),
+            files=("IMPORT.md", "interlock.toml"),
+            said=("2 of 4 models are in the new project",),
+            compared=(
+                Compared(model="orders", outcome="equal", rows_here=2, rows_dbt=2, columns=("id",)),
+                Compared(
+                    model="fct",
+                    outcome="different",
+                    because="1 rows only here, 0 only there",
+                    only_here=1,
+                    columns=("id", "name"),
+                    first_only_here=(("1", None),),
+                ),
+                Compared(model="gone", outcome="not_compared", because="dbt's warehouse has no such relation"),
+            ),
+            next_commands=("cd new", "interlock run"),
+        ),
         "compare": CompareResult(
             command="audit compare",
             outcome="refused",
@@ -511,7 +546,9 @@ def others() -> dict[str, AnyResult]:
             checks=(
                 Diagnosis(check="project", answer="pass", said="3 models and seeds compile"),
                 Diagnosis(check="warehouse", answer="not_evaluated", said="another program has it open", remedy="wait until it is done"),
-                Diagnosis(check="open runs", answer="fail", said="r1: its process is gone", code="G563", remedy="`interlock resume` ends it"),
+                Diagnosis(
+                    check="open runs", answer="fail", said="r1: its process is gone", code="G563", remedy="`interlock resume` ends it"
+                ),
             ),
             **WHERE,
         ),

@@ -1,0 +1,1 @@
+"""Other tools' projects, turned into Interlock projects."""

@@ -1,0 +1,1 @@
+"""dbt projects: each item is converted or refused, never something in between."""

@@ -1,0 +1,300 @@
+"""Data tests: each becomes a check of a model, or is refused."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from interlock.engine.importers.dbt import template as t
+from interlock.engine.importers.dbt.configs import clean, levels, listed, merged
+from interlock.engine.importers.dbt.expectations import WITHOUT_PACKAGE
+from interlock.engine.importers.dbt.items import Item
+from interlock.engine.importers.dbt.names import quoted
+from interlock.engine.importers.dbt.nodes import Node, Problem, problem_of
+from interlock.engine.importers.dbt.session import Rendering, Session
+from interlock.engine.importers.dbt.template import CannotKeep
+from interlock.engine.importers.dbt.yamls import Table, table
+
+OWN: Final = "ilown_z"
+"""Mark of the relation that a test is about."""
+
+_CONFIG: Final = frozenset(
+    {
+        "severity",
+        "where",
+        "warn_if",
+        "error_if",
+        "fail_calc",
+        "limit",
+        "enabled",
+        "tags",
+        "store_failures",
+        "store_failures_as",
+        "meta",
+        "config",
+        "name",
+        "description",
+        "test_name",
+        "arguments",
+        "database",
+        "schema",
+        "alias",
+    }
+)
+_CALL: Final = re.compile(r"\s*(ref|source|var|env_var)\s*\(.*\)\s*", re.DOTALL)
+_CONDITION: Final = re.compile(r"\s*(?:(?:=|==|!=|<>|<|<=|>|>=)\s*\d+(?:\.\d+)?|between\s+\d+\s+and\s+\d+)\s*", re.IGNORECASE)
+
+
+@dataclass
+class Test:
+    """A data test, and the checks that it becomes."""
+
+    name: str
+    path: str
+    line: int | None
+    package: str
+    about: str
+    """What it is about, for people."""
+    owner: Node | None = None
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    rendering: Rendering | None = None
+    problem: Problem | None = None
+    disabled: str = ""
+    notes: list[str] = field(default_factory=list)
+    own_text: str = ""
+    """What stands for the relation that it is about, if that is not the owner."""
+    keys: list[str] = field(default_factory=list)
+    """Names of its checks in the owner's sidecar."""
+    reads: set[str] = field(default_factory=set)
+
+    def refuse(self, code: str, why: str, remedy: str) -> None:
+        """Refuse it, with the first reason."""
+        if self.problem is None:
+            self.problem = Problem(code, why, remedy, self.line, self.path)
+
+
+def read(entry: Any) -> tuple[str, Table, Table]:
+    """A test's name, arguments and configuration, in each of dbt's spellings."""
+    if isinstance(entry, str):
+        return entry, table(None), table(None)
+    whole = table(entry)
+    if len(whole) == 1 and isinstance(next(iter(whole.values())), dict | None):
+        name, inner = next(iter(whole.items()))
+        body = table(inner)
+    else:
+        name = whole.get("test_name") or next((key for key in whole if key not in _CONFIG), whole.get("name"))
+        body = table({**whole, **(table(whole.get(name)) if isinstance(whole.get(name), dict) else {})})
+        body.pop(name, None)
+    arguments = table({key: value for key, value in {**body, **table(body.get("arguments"))}.items() if key not in _CONFIG})
+    config = table({**{key: value for key, value in body.items() if key in _CONFIG}, **table(body.get("config"))})
+    return str(name), arguments, config
+
+
+def generic(session: Session, test: Test, entry: Any, column: str | None, about_text: str, *, native: bool) -> None:
+    """Fill a generic test's checks. `native`: it may be asked in the sidecar's own words."""
+    name, arguments, config = read(entry)
+    config = _with_project(session, test, config)
+    rendering = test.rendering = Rendering(test.path, test.package)
+    try:
+        arguments = table({key: _argument(session, value, rendering) for key, value in arguments.items()})
+        config = table(session.value(config, rendering))
+        if not _usable(test, config):
+            return
+        column = column or arguments.get("column_name") or arguments.get("column")
+        plain = not ({"where", "limit", "fail_calc", "warn_if", "error_if"} & {key for key, value in config.items() if value is not None})
+        short = name.removeprefix("dbt.")
+        if plain and native and short in _NATIVE:
+            made = _native(short, arguments, str(column) if column is not None else None, rendering)
+            if made is not None:
+                test.checks = [{**made, **_severity(config)}]
+                _named(test, [short, *([str(column)] if column else [])], config)
+                return
+        model = about_text
+        if config.get("where"):
+            model = f"(select * from {about_text} where {config['where']})"
+        failing = _failing(session, test, name, arguments, str(column) if column is not None else None, model, rendering)
+    except (CannotKeep, *t.EVALUATION) as error:
+        test.problem = problem_of(error, test.path, test.line)
+        return
+    if failing is None:
+        package, _, _ = name.rpartition(".")
+        where = f" of package `{package}`" if package else ""
+        test.refuse(
+            "D815", f"nothing is known of the test `{name}`{where}", "install its package with `dbt deps`, or write it as a check with sql"
+        )
+        return
+    _made(test, failing, config, [name.rsplit(".", 1)[-1], *([str(column)] if column else [])])
+
+
+def singular(session: Session, test: Test, text: str) -> None:
+    """Fill a singular test's checks."""
+    rendering = test.rendering = Rendering(test.path, test.package)
+    try:
+        failing = session.render(text, rendering)
+    except (CannotKeep, *t.EVALUATION) as error:
+        test.problem = problem_of(error, test.path, test.line)
+        return
+    config = _with_project(session, test, table(rendering.configs))
+    if not _usable(test, config):
+        return
+    _made(test, failing.strip().rstrip(";").rstrip(), config, [test.name])
+
+
+def _with_project(session: Session, test: Test, config: Table) -> Table:
+    found: dict[str, Any] = {}
+    for plural in ("tests", "data_tests"):
+        for tree in session.project_levels(test.package, plural):
+            for level, _ in levels(tree, [test.package]):
+                found = merged(found, level)
+    return table(merged(found, {clean(str(key)): value for key, value in config.items()}))
+
+
+def _usable(test: Test, config: Table) -> bool:
+    if config.get("enabled", True) in {False, "false", "False"}:
+        test.disabled = "by `enabled: false`"
+        return False
+    if config.get("store_failures"):
+        test.notes.append("store_failures was left out: a verdict keeps samples")
+    return True
+
+
+def _argument(session: Session, value: Any, rendering: Rendering) -> Any:
+    if isinstance(value, str) and "{{" not in value and _CALL.fullmatch(value):
+        return session.value("{{ " + value + " }}", rendering)
+    return session.value(value, rendering)
+
+
+_NATIVE: Final = frozenset({"unique", "not_null", "accepted_values", "relationships"})
+
+
+def _native(name: str, arguments: Table, column: str | None, rendering: Rendering) -> dict[str, Any] | None:
+    if column is None or not re.fullmatch(r"\w+", column):
+        return None
+    match name:
+        case "unique":
+            return {"unique": [column]}
+        case "not_null":
+            return {"not_null": [column]}
+        case "accepted_values":
+            values = arguments.get("values")
+            if not isinstance(values, list) or not values or arguments.get("quote") is False:
+                return None
+            if not all(isinstance(each, str) for each in values):
+                return None
+            return {"accepted_values": {"column": column, "values": list(values)}}
+        case "relationships":
+            to, field_ = str(arguments.get("to")), str(arguments.get("field"))
+            if (to not in rendering.refs and to not in rendering.sources) or not re.fullmatch(r"\w+", field_):
+                return None
+            return {"relationships": {"column": column, "to": to, "to_column": field_}}
+        case _:
+            return None
+
+
+def _sql(value: Any, *, quote: bool) -> str:
+    if isinstance(value, bool):
+        return "'True'" if quote and value else "'False'" if quote else str(value).lower()
+    if isinstance(value, dt.date | dt.datetime):
+        value = value.isoformat()
+    return "'" + str(value).replace("'", "''") + "'" if quote else str(value)
+
+
+def _failing(session: Session, test: Test, name: str, arguments: Table, column: str | None, model: str, rendering: Rendering) -> str | None:
+    short = name.removeprefix("dbt.")
+    package, _, last = short.rpartition(".")
+    match short:
+        case "unique" if column:
+            return f"select {column} as unique_field, count(*) as n_records from {model} where {column} is not null group by {column} having count(*) > 1"
+        case "not_null" if column:
+            return f"select {column} from {model} where {column} is null"
+        case "accepted_values" if column:
+            quote = arguments.get("quote") is not False
+            values = ", ".join(_sql(each, quote=quote) for each in listed(arguments.get("values")))
+            return f"select {column} as value_field, count(*) as n_records from {model} where {column} not in ({values}) group by {column}"
+        case "relationships" if column:
+            return (
+                f"select child.{column} as from_field from {model} as child left join {arguments.get('to')} as parent "
+                f"on child.{column} = parent.{arguments.get('field')} where child.{column} is not null and parent.{arguments.get('field')} is null"
+            )
+        case _:
+            pass
+    macro = None
+    for owner in [package] if package else [test.package, session.root]:
+        macro = macro or session.macros.get(owner, {}).get(f"test_{last}")
+    if macro is not None:
+        named = dict(arguments)
+        if column is not None:
+            named["column_name"] = column
+        accepted = {argument.name for argument in macro.tree.args}
+        given = {"model": model, **named}
+        if "column_name" not in accepted:
+            given.pop("column_name", None)
+        text = str(session.call(macro, rendering, **given)).strip().rstrip(";").rstrip()
+        rendering.macros.add(f"{macro.package}.{macro.name}")
+        return text
+    known = WITHOUT_PACKAGE.get(short)
+    return None if known is None else known(model, column, arguments)
+
+
+def _severity(config: Table) -> dict[str, Any]:
+    return {"severity": "warn"} if str(config.get("severity", "error")).lower() == "warn" else {}
+
+
+def _made(test: Test, failing: str, config: Table, words: list[str]) -> None:
+    if config.get("limit"):
+        failing = f"select * from (\n{failing}\n) as failing limit {int(config['limit'])}"
+    warn = str(config.get("severity", "error")).lower() == "warn"
+    calc = str(config.get("fail_calc") or "count(*)")
+    error_if, warn_if = config.get("error_if"), config.get("warn_if")
+    if calc == "count(*)" and error_if is None and warn_if is None:
+        test.checks = [{"sql": failing, **_severity(config)}]
+        _named(test, words, config)
+        return
+    for condition in (error_if, warn_if):
+        if condition is not None and not _CONDITION.fullmatch(str(condition)):
+            test.refuse("D815", f"its threshold `{condition}` is no comparison with a number", "write it like >10")
+            return
+
+    def beyond(condition: Any) -> str:
+        written = str(condition if condition is not None else "!= 0").strip()
+        return f"select * from (select {calc} as failures from (\n{failing}\n) as failing) as counted where failures {written}"
+
+    if not warn:
+        test.checks.append({"sql": beyond(error_if)})
+    if warn or (warn_if or "!= 0") != (error_if or "!= 0"):
+        test.checks.append({"sql": beyond(warn_if), "severity": "warn"})
+    _named(test, words, config)
+
+
+def _named(test: Test, words: list[str], config: Table) -> None:
+    stem = str(config.get("name") or "_".join(words))
+    base = re.sub(r"[^a-z0-9_]+", "_", stem.lower()).strip("_") or "check"
+    base = f"c_{base}" if base[0].isdigit() else base
+    for index, check in enumerate(test.checks):
+        check["name"] = base if index == 0 else f"{base}_warn"
+        if isinstance(config.get("description"), str) and "{{" not in config["description"]:
+            check["description"] = config["description"].strip()
+
+
+def item_of(test: Test) -> Item:
+    """What became of a test."""
+    common: dict[str, Any] = {
+        "kind": "test",
+        "name": f"{test.name} on {test.about}" if test.about else test.name,
+        "path": test.path,
+        "line": test.line,
+    }
+    if test.disabled:
+        return Item(status="disabled", why=test.disabled, **common)
+    if test.problem is not None:
+        problem = test.problem
+        return Item(status="refused", code=problem.code, why=problem.why, remedy=problem.remedy, **common)
+    into = f"{test.owner.written[-1]}" if test.owner is not None and test.owner.written else ""
+    return Item(status="converted", why="; ".join(test.notes), into=into, written="yes", **common)
+
+
+def own(owner: Node) -> str:
+    """How a check names the relation that it is about."""
+    return quoted(owner.into)

@@ -1,0 +1,376 @@
+"""From a tree of files to nodes, sources and tests: what there is, before anything is converted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from jinja2 import TemplateSyntaxError
+
+from interlock.engine.importers.dbt import sources
+from interlock.engine.importers.dbt import template as t
+from interlock.engine.importers.dbt.checks import Test
+from interlock.engine.importers.dbt.items import Item, Kind
+from interlock.engine.importers.dbt.nodes import Node, Properties, problem_of
+from interlock.engine.importers.dbt.reading import File, Package, Tree, yaml_text
+from interlock.engine.importers.dbt.session import Rendering, Session
+from interlock.engine.importers.dbt.sources import SourceNode
+from interlock.engine.importers.dbt.template import CannotKeep
+from interlock.engine.importers.dbt.yamls import Table, items, line_of, table
+
+_DOCS: Final = re.compile(r"\{%-?\s*docs\s+(\w+)\s*-?%\}(.*?)\{%-?\s*enddocs\s*-?%\}", re.DOTALL)
+SHADOWS: Final = frozenset({"ref", "source", "config", "var", "env_var", "is_incremental", "this", "return", "doc"})
+DOCUMENTED: Final[dict[str, str]] = {
+    "exposures": "exposure", "metrics": "metric", "semantic_models": "semantic model", "saved_queries": "saved query", "groups": "group", "unit_tests": "unit test",
+}  # fmt: skip
+
+
+@dataclass
+class Declared:
+    """A test as YAML declares it, before it is converted."""
+
+    entry: Any
+    column: str | None
+    line: int | None
+    path: str
+    package: str
+    owner: tuple[str, str]
+    """(`models`, name), (`sources`, `raw.orders`) and so on."""
+    version: str = ""
+
+
+@dataclass
+class Found:
+    """All that a project has."""
+
+    tree: Tree
+    session: Session
+    nodes: list[Node] = field(default_factory=list)
+    sources: list[SourceNode] = field(default_factory=list)
+    declared: list[Declared] = field(default_factory=list)
+    singular: list[tuple[File, Test]] = field(default_factory=list)
+    items: list[Item] = field(default_factory=list)
+    documents: list[tuple[str, str, str]] = field(default_factory=list)
+    """What is carried as documentation: kind, name, text."""
+    properties: dict[tuple[str, str], list[Properties]] = field(default_factory=dict)
+
+    def refuse(self, kind: Kind, name: str, path: str, line: int | None, code: str, why: str, remedy: str) -> None:
+        """Keep an item of something refused."""
+        self.items.append(Item(kind=kind, name=name, status="refused", path=path, line=line, code=code, why=why, remedy=remedy))
+
+    def document(self, kind: Kind, name: str, path: str, line: int | None, why: str, text: str = "") -> None:
+        """Keep an item of something that is carried as documentation."""
+        self.items.append(Item(kind=kind, name=name, status="documented", path=path, line=line, why=why, into="DOCUMENTATION.md"))
+        self.documents.append((kind, name, text or why))
+
+
+def collect(tree: Tree, environment: Mapping[str, str]) -> Found:
+    """Everything in the files."""
+    main = tree.packages[0]
+    target = {
+        "name": tree.profile.get("name", "dev"), "schema": tree.profile.get("schema") if isinstance(tree.profile.get("schema"), str) else "main",
+        "type": "duckdb", "threads": tree.profile.get("threads", 1), "profile_name": tree.profile.get("profile_name", main.name), "target_name": tree.profile.get("name", "dev"),
+    }  # fmt: skip
+    if "{" in str(target["schema"]):
+        target["schema"] = "main"
+    session = Session(root=main.name, target=target, environment=environment)
+    found = Found(tree, session, items=list(tree.items))
+    session.packages = [package.name for package in tree.packages]
+    _variables(found)
+    _dispatch(found)
+    for package in tree.packages:
+        session.configuration[package.name] = [*([package.config] if package is not main else []), main.config]
+        _macros(found, package)
+    for package in tree.packages:
+        _documentation(found, package)
+    for package in tree.packages:
+        _yaml(found, package)
+    for package in tree.packages:
+        _nodes(found, package)
+    _orphans(found)
+    return found
+
+
+def _variables(found: Found) -> None:
+    session, packages = found.session, found.tree.packages
+    names = {package.name for package in packages}
+    root = table(packages[0].config.get("vars"))
+    for package in packages:
+        merged: dict[str, Any] = {}
+        for tree in [table(package.config.get("vars")), root]:
+            merged |= {str(key): value for key, value in tree.items() if not (isinstance(value, Table) and key in names)}
+            merged |= {str(key): value for key, value in table(tree.get(package.name)).items()}
+        rendering = Rendering(package.path, package.name)
+        for key, value in merged.items():
+            try:
+                merged[key] = session.value(value, rendering)
+            except (CannotKeep, *t.EVALUATION) as error:
+                problem = problem_of(error, package.path, None)
+                found.refuse("var", key, package.path, None, problem.code, problem.why, problem.remedy)
+        session.variables[package.name] = merged
+
+
+def _dispatch(found: Found) -> None:
+    for entry in items(found.tree.packages[0].config.get("dispatch")):
+        each = table(entry)
+        found.session.dispatch_order[str(each.get("macro_namespace"))] = [str(name) for name in items(each.get("search_order"))]
+
+
+def _macros(found: Found, package: Package) -> None:
+    for file in package.files:
+        is_generic = file.folder == "test" and file.inner.startswith("generic/")
+        if file.extension == "sql" and (file.folder == "macro" or is_generic):
+            try:
+                found.session.add_macros(package.name, file.path, file.text)
+            except TemplateSyntaxError as error:
+                why, line = t.syntax_error(error)
+                found.refuse(
+                    "file",
+                    file.path,
+                    file.path,
+                    line,
+                    "D805",
+                    f"the template does not parse: {why}",
+                    "correct it; its macros are not known",
+                )
+
+
+def _documentation(found: Found, package: Package) -> None:
+    for file in package.files:
+        if file.extension == "md":
+            for name, text in _DOCS.findall(file.text):
+                found.session.docs[name] = text.strip()
+            found.items.append(
+                Item(
+                    kind="file", name=file.path, status="documented", path=file.path, why="its docs blocks stand where `doc` asks for them"
+                )
+            )
+
+
+# --- YAML properties ----------------------------------------------------------------------------------------------------
+
+
+def _yaml(found: Found, package: Package) -> None:
+    seen: set[str] = set()
+    for file in package.files:
+        if file.extension not in {"yml", "yaml"} or file.path in seen:
+            continue
+        seen.add(file.path)
+        before = len(found.items)
+        value = yaml_text(file.path, file.text, found.items)
+        if len(found.items) > before:
+            continue
+        if not isinstance(value, Table):
+            found.items.append(Item(kind="file", name=file.path, status="converted", path=file.path, why="it is empty"))
+            continue
+        found.items.append(
+            Item(kind="file", name=file.path, status="converted", path=file.path, why="what it says stands with what it is about")
+        )
+        _sections(found, package, file, value)
+
+
+def _sections(found: Found, package: Package, file: File, value: Table) -> None:
+    for section, entries in value.items():
+        match section:
+            case "version" | "anchors":
+                pass
+            case "models" | "seeds" | "snapshots":
+                _resources(found, package, file, section, entries)
+            case "sources":
+                for source in sources.found_in(entries, file.path, package.name):
+                    found.sources.append(source)
+                    _declared(found, source.entry, None, file, package, ("sources", f"{source.source}.{source.name}"), "")
+            case "macros" | "analyses" | "tests" | "data_tests":
+                for index, entry in enumerate(items(entries)):
+                    each = table(entry)
+                    if each.get("description"):
+                        found.document(
+                            "documentation",
+                            f"{section}.{each.get('name')}",
+                            file.path,
+                            line_of(entries, index),
+                            "its description",
+                            str(each["description"]),
+                        )
+            case _ if section in DOCUMENTED:
+                for index, entry in enumerate(items(entries)):
+                    each, line = table(entry), line_of(entries, index)
+                    name = str(each.get("name") or each.get("model") or index + 1)
+                    if section == "unit_tests":
+                        why = "a unit test is no check of rows"
+                        found.refuse(
+                            "test", name, file.path, line, "D815", why, "write its rows as seeds, and a check on a model over them"
+                        )
+                    else:
+                        found.document(
+                            "documentation",
+                            f"{DOCUMENTED[section]} {name}",
+                            file.path,
+                            line,
+                            f"a {DOCUMENTED[section]}: nothing is run for it",
+                            _plain(each),
+                        )
+            case _:
+                found.refuse("config", str(section), file.path, value.at(section), "D809", "dbt has no such section", "see to its spelling")
+
+
+def _plain(entry: Table) -> str:
+    return "\n".join(f"{key}: {value}" for key, value in entry.items())
+
+
+def _resources(found: Found, package: Package, file: File, section: str, entries: Any) -> None:
+    for index, entry in enumerate(items(entries)):
+        each = table(entry)
+        name = each.get("name")
+        if not isinstance(name, str):
+            found.refuse(
+                "config", f"{section}[{index}]", file.path, line_of(entries, index), "D809", "it has no name", "name what it is about"
+            )
+            continue
+        properties = Properties(file.path, line_of(entries, index) or each.at("name"), each, package.name)
+        found.properties.setdefault((section, name), []).append(properties)
+        if section == "snapshots" and each.get("relation"):
+            _yaml_snapshot(found, package, file, properties)
+        versions = items(each.get("versions"))
+        for version in [str(table(one).get("v")) for one in versions] or [""]:
+            _declared(found, each, version, file, package, (section, name), version)
+
+
+def _declared(found: Found, entry: Table, _: Any, file: File, package: Package, owner: tuple[str, str], version: str) -> None:
+    def add(holder: Table, column: str | None) -> None:
+        for key in ("tests", "data_tests"):
+            listed = holder.get(key)
+            for index, each in enumerate(items(listed)):
+                found.declared.append(Declared(each, column, line_of(listed, index), file.path, package.name, owner, version))
+
+    add(entry, None)
+    columns = items(entry.get("columns"))
+    for one in items(entry.get("versions")):
+        if version and str(table(one).get("v")) == version and "columns" in table(one):
+            own = [each for each in items(table(one)["columns"]) if "name" in table(each)]
+            columns = items([*columns, *own]) if any("include" in table(each) for each in items(table(one)["columns"])) else items(own)
+    for column in columns:
+        each = table(column)
+        if "name" in each:
+            add(each, str(each["name"]))
+
+
+# --- nodes --------------------------------------------------------------------------------------------------------------
+
+
+def _nodes(found: Found, package: Package) -> None:
+    for file in package.files:
+        match file.folder, file.extension:
+            case "model", "sql" | "py":
+                found.nodes.append(_model(found, package, file))
+            case "seed", "csv":
+                found.nodes.append(_with_properties(found, Node("seed", package.name, file.stem, file, None)))
+            case "snapshot", "sql":
+                _snapshots(found, package, file)
+            case "test", "sql" if not file.inner.startswith("generic/"):
+                found.singular.append((file, Test(file.stem, file.path, 1, package.name, "")))
+            case "analysis", "sql":
+                found.document("file", file.path, file.path, None, "an analysis: it is never built", file.text)
+            case "macro" | "test", "sql":
+                found.items.append(
+                    Item(
+                        kind="file",
+                        name=file.path,
+                        status="converted",
+                        path=file.path,
+                        why="its macros were evaluated where they are called",
+                    )
+                )
+            case _, "yml" | "yaml" | "md":
+                pass
+            case _:
+                found.items.append(Item(kind="file", name=file.path, status="documented", path=file.path, why="no file that dbt reads"))
+
+
+def _model(found: Found, package: Package, file: File) -> Node:
+    node = Node("model", package.name, file.stem, file, 1)
+    for (section, base), entries in found.properties.items():
+        if section != "models":
+            continue
+        for properties in entries:
+            versions = items(properties.entry.get("versions"))
+            numbers = [str(table(each).get("v")) for each in versions]
+            for each, number in zip(versions, numbers, strict=True):
+                defined = str(table(each).get("defined_in") or f"{base}_v{number}")
+                if properties.package == package.name and file.stem in {defined, *([base] if len(numbers) == 1 else [])}:
+                    node.base, node.version, node.properties = base, number, properties
+                    node.name = f"{base}_v{number}"
+                    latest = str(properties.entry.get("latest_version") or max(numbers, key=lambda text: (text.zfill(12), text)))
+                    node.is_latest = number == latest
+                    return node
+    return _with_properties(found, node)
+
+
+def _with_properties(found: Found, node: Node) -> Node:
+    plural = {"model": "models", "seed": "seeds", "snapshot": "snapshots"}[node.kind]
+    entries = [
+        each for each in found.properties.get((plural, node.name), []) if each.package == node.package and not each.entry.get("versions")
+    ]
+    own = [each for each in found.properties.get((plural, node.name), []) if each.package == found.session.root]
+    chosen = entries or own
+    if chosen:
+        node.properties = chosen[0]
+        if len(chosen) > 1:
+            node.notes.append(f"described twice; {chosen[1].path}:{chosen[1].line} was left out")
+    return node
+
+
+def _snapshots(found: Found, package: Package, file: File) -> None:
+    try:
+        macros = found.session.add_macros(package.name, file.path, file.text)
+    except TemplateSyntaxError as error:
+        why, line = t.syntax_error(error)
+        found.refuse("file", file.path, file.path, line, "D805", f"the template does not parse: {why}", "correct it")
+        return
+    blocks = [macro for macro in macros if macro.name.startswith("snapshot_")]
+    for macro in blocks:
+        node = Node("snapshot", package.name, macro.name.removeprefix("snapshot_"), file, macro.line, body=macro)
+        found.nodes.append(_with_properties(found, node))
+    if not blocks:
+        found.items.append(Item(kind="file", name=file.path, status="documented", path=file.path, why="it holds no snapshot"))
+
+
+def _yaml_snapshot(found: Found, package: Package, file: File, properties: Properties) -> None:
+    relation = str(properties.entry["relation"])
+    inner = relation if relation.strip().startswith("{{") else "{{ " + relation + " }}"
+    text = f"select * from {inner}\n"
+    virtual = File(
+        package.name, "snapshot", file.path, file.inner.rsplit("/", 1)[0] + "/x" if "/" in file.inner else "x", text, text.encode()
+    )
+    found.nodes.append(Node("snapshot", package.name, str(properties.entry["name"]), virtual, properties.line, properties=properties))
+
+
+def _orphans(found: Found) -> None:
+    """Properties of something that is not there."""
+    singular = {"models": "model", "seeds": "seed", "snapshots": "snapshot"}
+    there = {(node.kind, node.base or node.name) for node in found.nodes} | {(node.kind, node.name) for node in found.nodes}
+    for (section, name), entries in found.properties.items():
+        if (singular[section], name) not in there:
+            for each in entries:
+                found.refuse(
+                    "config",
+                    f"{section}.{name}",
+                    each.path,
+                    each.line,
+                    "D809",
+                    f"no {singular[section]} is called `{name}`",
+                    "take it out, or see to its spelling",
+                )
+
+
+def shadowed(found: Found) -> None:
+    """Say which of dbt's own names the project's macros take over."""
+    for package in {found.session.root, *found.session.packages}:
+        for name, macro in found.session.macros.get(package, {}).items():
+            if name in SHADOWS and package == found.session.root:
+                why = f"it takes the place of dbt's `{name}`: it was evaluated in its place"
+                found.items.append(
+                    Item(kind="macro", name=f"{package}.{name}", status="converted", path=macro.path, line=macro.line, why=why)
+                )

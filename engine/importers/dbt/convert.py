@@ -1,0 +1,369 @@
+"""From what a dbt project has to what an Interlock project says: each item converted, or refused with its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from interlock.engine.diagnostics import did_you_mean
+from interlock.engine.importers.dbt import incremental, materialize, names, seeds, snapshots, sources
+from interlock.engine.importers.dbt import nodes as n
+from interlock.engine.importers.dbt.checks import Test
+from interlock.engine.importers.dbt.collect import Found
+from interlock.engine.importers.dbt.databases import places_of
+from interlock.engine.importers.dbt.nodes import Node
+from interlock.engine.importers.dbt.session import Rendering
+from interlock.engine.importers.dbt.sources import SourceNode
+from interlock.engine.importers.dbt.template import EVALUATION, CannotKeep
+from interlock.engine.importers.dbt.yamls import table
+
+
+class Conversion:
+    """One import, step by step."""
+
+    def __init__(self, found: Found, out: Path, *, accept_proposals: bool) -> None:
+        self.found = found
+        self.session = found.session
+        self.out = out
+        self.accept_proposals = accept_proposals
+        self.tests: list[Test] = []
+        self.default_schema = str(found.tree.profile.get("schema") or "main")
+        if not materialize.RELATION.fullmatch(self.default_schema):
+            self.default_schema = "main"
+        self.places = places_of(found, out)
+        self.by_name: dict[str, list[Node]] = {}
+        self.sources: dict[tuple[str, str], SourceNode] = {}
+        self.compiled: dict[str, Any] = {}
+        """Of dbt's manifest, by file: nodes whose compiled text may be used."""
+        self.relations: dict[str, tuple[str, str, str, str]] = {}
+        """Of the manifest: a relation's name → package, name, kind and source."""
+
+    def run(self) -> None:
+        """Convert everything that can be."""
+        found = self.found
+        for node in found.nodes:
+            n.parse(self.session, node)
+        for node in found.nodes:
+            n.evaluate(self.session, node, self.session.project_levels(node.package, n.PLURAL[node.kind]))
+            self._use_compiled(node)
+        self._index()
+        for node in found.nodes:
+            if node.live or node.problem is not None:
+                self._convert(node)
+        schemas = {(self.schema(node).lower(), node.alias.lower()) for node in found.nodes if node.live}
+        for source in found.sources:
+            sources.convert(source, self.session, self.places, schemas)
+            self.sources.setdefault((source.source, source.name), source)
+        self._resolve()
+        self.block()
+
+    def _use_compiled(self, node: Node) -> None:
+        """Where a template cannot be evaluated here: dbt's compiled text, if it is the only one that the template can give."""
+        known = self.compiled.get(node.file.path)
+        if known is None or node.kind != "model" or node.problem is None or node.problem.code != "D806" or node.disabled:
+            return
+        rendering = Rendering(node.file.path, node.package)
+        text = str(known["compiled_code"])
+        for number, relation in enumerate(sorted(self.relations, key=len, reverse=True)):
+            if relation in text:
+                package, name, kind, source = self.relations[relation]
+                mark = f"ilman_{number}_z"
+                if kind == "source":
+                    rendering.sources[mark] = (source, name)
+                else:
+                    rendering.refs[mark] = (package, name, None)
+                text = text.replace(relation, mark)
+        if "__dbt__cte__" in text:
+            return  # an ephemeral model is written into it
+        node.problem = None
+        node.text, node.rendering = text, rendering
+        node.config = {
+            **node.config,
+            **{
+                key: value
+                for key, value in known.get("config", {}).items()
+                if key in {"materialized", "alias", "schema", "tags", "unique_key"} and value
+            },
+        }
+        node.notes.append("its text is dbt's compiled one, from target/manifest.json")
+
+    # --- names ---
+
+    def _index(self) -> None:
+        live = [node for node in self.found.nodes if not node.disabled]
+        names.name_all(live)
+        for node in self.found.nodes:
+            for name in dict.fromkeys([node.name, *([node.base] if node.base else [])]):
+                self.by_name.setdefault(name, []).append(node)
+        self.session.schema_of = lambda name: self.schema(self.by_name[name][0]) if name in self.by_name else self.default_schema
+        twice: dict[tuple[str, str], Node] = {}
+        for node in live:
+            if (node.package, node.name) in twice:
+                other = twice[node.package, node.name]
+                node.refuse("D823", f"{other.file.path} has the same name", "give one another name; dbt refuses it, too")
+            twice.setdefault((node.package, node.name), node)
+
+    def schema(self, node: Node) -> str:
+        """The schema of a node's relation: dbt's rule, or the project's own macro."""
+        custom = node.config.get("schema")
+        if node.kind == "snapshot" and node.config.get("target_schema"):
+            return str(node.config["target_schema"])
+        macro = self.session.macros.get(self.session.root, {}).get("generate_schema_name")
+        if macro is not None:
+            try:
+                rendering = Rendering(macro.path, self.session.root, config=node.config)
+                made = self.session.call(
+                    macro,
+                    rendering,
+                    custom_schema_name=custom,
+                    node={
+                        "name": node.name,
+                        "config": node.config,
+                        "fqn": node.fqn,
+                        "package_name": node.package,
+                        "resource_type": node.kind,
+                    },
+                )
+                return str(made).strip() or self.default_schema
+            except (CannotKeep, *EVALUATION) as error:
+                node.problem = node.problem or n.problem_of(error, node.file.path, node.line)
+                return self.default_schema
+        return self.default_schema if custom is None else f"{self.default_schema}_{str(custom).strip()}"
+
+    # --- nodes ---
+
+    def _convert(self, node: Node) -> None:
+        if node.problem is not None:
+            if node.problem.code == "D803" and node.kind == "model" and not node.disabled:
+                self._propose(node)
+            return
+        macro = self.session.macros.get(self.session.root, {}).get("generate_alias_name")
+        if macro is not None and node.kind != "seed":
+            rendering = Rendering(macro.path, self.session.root, config=node.config)
+            try:
+                made = self.session.call(
+                    macro,
+                    rendering,
+                    custom_alias_name=node.config.get("alias"),
+                    node={"name": node.name, "config": node.config, "version": node.version or None},
+                )
+                node.config["alias"] = str(made).strip() or node.name
+            except (CannotKeep, *EVALUATION) as error:
+                node.problem = n.problem_of(error, node.file.path, node.line)
+                return
+        schema = self.schema(node)
+        match node.kind:
+            case "model":
+                materialize.sidecar(node, schema, self.default_schema, self.found.items.append)
+                if node.sidecar.get("materialized") != "ephemeral":
+                    materialize.contract(node, self.found.items.append)
+                if node.proposal is not None and self.accept_proposals:
+                    self._accept(node)
+            case "seed":
+                seeds.convert(node, schema, self.default_schema)
+            case "snapshot":
+                snapshots.convert(node, schema, self.default_schema)
+        self._frozen(node)
+        self._describe(node)
+
+    def _propose(self, node: Node) -> None:
+        node.proposal = incremental.propose(self.session, node)
+        if node.proposal is not None and self.accept_proposals:
+            self._accept(node)
+            self._describe(node)
+
+    def _accept(self, node: Node) -> None:
+        proposal = node.proposal
+        node.problem = None
+        node.text, node.rendering = proposal.query, proposal.rendering
+        node.sidecar = dict(proposal.sidecar)
+        materialize.common(node, self.schema(node), self.default_schema, "incremental")
+
+    def _frozen(self, node: Node) -> None:
+        rendering = node.rendering
+        if rendering is None:
+            return
+        for said in sorted(rendering.targets):
+            node.notes.append(f"{said} was evaluated")
+        if rendering.variables:
+            node.notes.append(f"values of {', '.join(sorted(rendering.variables))} were written in")
+        if rendering.environment:
+            node.notes.append(f"values of the environment variables {', '.join(sorted(rendering.environment))} were written in")
+
+    def _describe(self, node: Node) -> None:
+        if node.properties is None:
+            return
+        path = node.properties.path
+        rendering = Rendering(path, node.package)
+        described: list[str] = []
+        for name, value in [
+            ("", node.properties.entry.get("description")),
+            *((name, entry.get("description")) for name, entry, _ in n.column_entries(node)),
+        ]:
+            if not isinstance(value, str) or not value.strip():
+                continue
+            try:
+                text = str(self.session.value(value, rendering)).strip()
+            except (CannotKeep, *EVALUATION) as error:
+                problem = n.problem_of(error, path, node.properties.line)
+                self.found.refuse(
+                    "documentation",
+                    f"{node.name}{'.' if name else ''}{name}",
+                    path,
+                    problem.line,
+                    problem.code,
+                    problem.why,
+                    problem.remedy,
+                )
+                continue
+            if name and name in node.contract:
+                node.contract[name]["description"] = text
+            elif name:
+                described.append(f"- `{name}`: {text}")
+            else:
+                node.sidecar["description"] = text
+        meta = node.config.get("meta")
+        if meta:
+            described.append(f"- meta: {meta}")
+        if described:
+            self.found.documents.append(("columns", node.into or node.name, "\n".join(described)))
+
+    # --- references ---
+
+    def target(self, node_package: str, reference: tuple[str | None, str, str | None]) -> Node | None:
+        """The node that a `ref` means."""
+        package, name, version = reference
+        found = [node for node in self.by_name.get(name, []) if package in {None, node.package}]
+        if version is not None:
+            found = [node for node in found if node.version == version]
+        elif any(node.base == name for node in found):
+            found = [node for node in found if node.is_latest or node.name == name] or found
+        found.sort(key=lambda node: (bool(node.disabled), node.package != node_package, node.package != self.session.root))
+        return found[0] if found else None
+
+    def _resolve(self) -> None:
+        for node in self.found.nodes:
+            if not node.live or node.rendering is None or node.kind == "seed":
+                continue
+            marks = self._marks(node, node.rendering)
+            if marks is None:
+                continue
+            for mark, line in names.in_comment(node.text, marks):
+                name = (node.rendering.refs.get(mark) or (None, ".".join(node.rendering.sources.get(mark, ("?",))), None))[1]
+                at = next(
+                    (
+                        number
+                        for number, text in enumerate(node.file.text.splitlines(), 1)
+                        if "{{" in text and name.rsplit(".", 1)[-1] in text and ("--" in text or "*" in text)
+                    ),
+                    line,
+                )
+                node.notes.append(
+                    f"line {at}: `{name}` is referred to in an SQL comment, which dbt executes; write the comment as {{# … #}}"
+                )
+            if node.config.get("incremental_strategy") == "microbatch":
+                marks = self._batched(node, node.rendering, marks)
+            node.text = names.resolved(node.text, marks, self.qualified)
+
+    def _marks(self, node: Node, rendering: Rendering) -> dict[str, str] | None:
+        marks: dict[str, str] = {}
+        for mark, reference in rendering.refs.items():
+            target = self.target(node.package, reference)
+            said = ".".join(part for part in reference[:2] if part)
+            line = _line_of(node, reference[1])
+            if target is None:
+                near = did_you_mean(reference[1], self.by_name, "see to its spelling, or install its package with `dbt deps`")
+                commented = (
+                    " (an SQL comment does not hide it: dbt executes it)"
+                    if any(mark == each for each, _ in names.in_comment(node.text, [mark]))
+                    else ""
+                )
+                node.refuse("D807", f"nothing is called `{said}`{commented}", near, line)
+                return None
+            if target.disabled:
+                node.refuse("D807", f"`{said}` is disabled, {target.disabled}", "enable it, or take the reference out", line)
+                return None
+            if target is not node:
+                node.parents.add(target.into)
+            marks[mark] = names.quoted(target.into)
+        for mark, (source, name) in rendering.sources.items():
+            found = self.sources.get((source, name))
+            line = _line_of(node, name)
+            if found is None:
+                every = [f"{one}.{two}" for one, two in self.sources]
+                node.refuse(
+                    "D807",
+                    f"no source is called `{source}.{name}`",
+                    did_you_mean(f"{source}.{name}", every, "declare it under sources:"),
+                    line,
+                )
+                return None
+            if found.problem is not None or found.disabled:
+                why = found.problem.why if found.problem is not None else f"disabled {found.disabled}"
+                node.refuse("D808", f"source `{source}.{name}` is not there: {why}", "see to the source first", line)
+                return None
+            marks[mark] = found.text
+            found.readers.add(node.into)
+        return marks
+
+    def qualified(self, name: str) -> str:
+        """A bare name with its schema."""
+        node = next((node for node in self.found.nodes if node.into and names.quoted(node.into) == name and not node.disabled), None)
+        return name if node is None else f"{names.quoted(self.schema(node))}.{name}"
+
+    def _batched(self, node: Node, rendering: Rendering, marks: dict[str, str]) -> dict[str, str]:
+        """The inputs of a microbatch model begin where it begins, as dbt's do."""
+        timed = []
+        for mark, reference in rendering.refs.items():
+            target = self.target(node.package, reference)
+            if target is not None and target.config.get("event_time"):
+                timed.append((mark, str(target.config["event_time"])))
+        for mark, key in rendering.sources.items():
+            column = table(self.sources[key].entry.get("config")).get("event_time")
+            if column:
+                timed.append((mark, str(column)))
+        if len(timed) != 1 or node.text.count(timed[0][0]) != 1:
+            node.refuse(
+                "D811",
+                f"{len(timed)} of the inputs of a microbatch model have an event_time: dbt filters each by itself",
+                "write the full query in a sidecar's terms",
+            )
+            return marks
+        mark, column = timed[0]
+        begin = str(node.config["begin"])
+        return {**marks, mark: f"(select * from {marks[mark]} where {names.quoted(column)} >= timestamp '{begin}')"}
+
+    def block(self) -> None:
+        """Refuse what reads something refused, and so on downwards."""
+        by_into = {node.into: node for node in self.found.nodes if node.into and not node.disabled}
+        changed = True
+        while changed:
+            changed = False
+            for node in self.found.nodes:
+                if not node.live:
+                    continue
+                gone = sorted(parent for parent in node.parents if parent in by_into and not by_into[parent].live)
+                if gone:
+                    node.refuse(
+                        "D808",
+                        f"it reads {', '.join(f'`{name}`' for name in gone)}, which {'is' if len(gone) == 1 else 'are'} not converted",
+                        "see to that first",
+                    )
+                    changed = True
+        for test in self.tests:
+            if test.problem is None and test.owner is not None:
+                gone = sorted(name for name in test.reads | {test.owner.into} if name in by_into and not by_into[name].live)
+                if gone:
+                    test.refuse(
+                        "D808",
+                        f"{', '.join(f'`{name}`' for name in gone)} {'is' if len(gone) == 1 else 'are'} not converted",
+                        "see to that first",
+                    )
+                    test.owner.checks = [check for check in test.owner.checks if check.get("name") not in test.keys]
+
+
+def _line_of(node: Node, name: str) -> int | None:
+    for number, text in enumerate(node.file.text.splitlines(), 1):
+        if name in text and "{" in text:
+            return number
+    return node.line

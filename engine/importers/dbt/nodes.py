@@ -1,0 +1,330 @@
+"""Models, seeds and snapshots as dbt sees them: file, properties, merged configuration, evaluated text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, TypeAlias
+
+from jinja2 import TemplateSyntaxError, nodes
+
+from interlock.engine.importers.dbt import template as t
+from interlock.engine.importers.dbt.configs import clean, levels, merged
+from interlock.engine.importers.dbt.items import Item
+from interlock.engine.importers.dbt.objects import This
+from interlock.engine.importers.dbt.reading import File
+from interlock.engine.importers.dbt.session import Macro, Rendering, Session, parse_error
+from interlock.engine.importers.dbt.template import CannotKeep
+from interlock.engine.importers.dbt.yamls import Table, items, line_of, table
+
+NodeKind: TypeAlias = Literal["model", "seed", "snapshot"]
+PLURAL: Final[dict[NodeKind, str]] = {"model": "models", "seed": "seeds", "snapshot": "snapshots"}
+INCREMENTAL: Final = frozenset({"is_incremental", "should_full_refresh"})
+
+
+@dataclass
+class Properties:
+    """What a YAML file says of a resource."""
+
+    path: str
+    line: int
+    entry: Table
+    package: str
+
+
+@dataclass
+class Problem:
+    """Why a node is refused."""
+
+    code: str
+    why: str
+    remedy: str
+    line: int | None = None
+    path: str = ""
+
+
+@dataclass
+class Node:
+    """A model, seed or snapshot."""
+
+    kind: NodeKind
+    package: str
+    name: str
+    file: File
+    line: int | None
+    properties: Properties | None = None
+    base: str = ""
+    """Of a versioned model: its name without the version."""
+    version: str = ""
+    is_latest: bool = False
+    config: dict[str, Any] = field(default_factory=dict)
+    rendering: Rendering | None = None
+    text: str = ""
+    """The evaluated text, with marks for what it refers to."""
+    tree: nodes.Template | None = None
+    body: Macro | None = None
+    """Of a snapshot: its block."""
+    problem: Problem | None = None
+    disabled: str = ""
+    into: str = ""
+    """Its name in the new project."""
+    proposal: Any = None
+    sidecar: dict[str, Any] = field(default_factory=dict)
+    checks: list[dict[str, Any]] = field(default_factory=list)
+    contract: dict[str, Any] = field(default_factory=dict)
+    contract_rule: str = ""
+    parents: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
+    text_of_view: str = ""
+    """Of a snapshot: the view that has its name."""
+    extra: dict[str, str] = field(default_factory=dict)
+    """More files that stand for it: path → text."""
+
+    @property
+    def live(self) -> bool:
+        """Whether it is going to be in the new project."""
+        return self.problem is None and not self.disabled
+
+    @property
+    def alias(self) -> str:
+        """The relation's name."""
+        return str(self.config.get("alias") or self.name)
+
+    def refuse(self, code: str, why: str, remedy: str, line: int | None = None, path: str = "") -> None:
+        """Refuse it, unless it is already; the first reason is the one that helps."""
+        if self.problem is None:
+            self.problem = Problem(code, why, remedy, line if line is not None else self.line, path or self.file.path)
+
+    @property
+    def fqn(self) -> list[str]:
+        """Package, folders and name, as configuration levels go."""
+        return [self.package, *self.file.inner.split("/")[:-1], self.base or self.name]
+
+
+def problem_of(error: BaseException, node_path: str, fallback_line: int | None) -> Problem:
+    """An error in evaluating as a problem with its place: the line of the node, and where in a macro it happened."""
+    places = t.places(error.__traceback__)
+    mine = [place for place in places if place.path == node_path]
+    line = mine[0].line if mine else fallback_line
+    inner = places[-1] if places and places[-1].path != node_path else None
+    where = f" (in {inner.path}:{inner.line})" if inner else ""
+    if isinstance(error, TemplateSyntaxError):
+        made = parse_error(error)
+        return Problem(made.code, made.why, made.remedy, error.lineno, node_path)
+    if isinstance(error, CannotKeep):
+        return Problem(error.code, error.why + where, error.remedy, line, node_path)
+    text = str(error) or type(error).__name__
+    missing = re.fullmatch(r"'?([\w.]+)'? is undefined", text)
+    if missing:
+        name = missing[1]
+        return Problem(
+            "D806", f"nothing is called `{name}`{where}", "install its package with `dbt deps`, or write it out", line, node_path
+        )
+    no_attribute = re.search(r"has no attribute '(\w+)'", text)
+    if no_attribute:
+        return Problem("D806", f"nothing is called `{no_attribute[1]}` here{where}", "write it out, or define the macro", line, node_path)
+    return Problem("D805", f"the template cannot be evaluated: {text}{where}", "correct it; dbt would meet the same", line, node_path)
+
+
+def parse(session: Session, node: Node) -> None:
+    """Parse the node's template, and refuse what can be told without evaluating it."""
+    if node.kind == "seed":
+        return
+    if node.file.extension == "py":
+        node.refuse("D816", "a Python model", "write it as SQL, or declare its table as a source")
+        return
+    try:
+        tree = node.body.tree if node.body is not None else session.env.parse(node.file.text, filename=node.file.path)
+    except TemplateSyntaxError as error:
+        node.problem = problem_of(error, node.file.path, error.lineno)
+        return
+    if isinstance(tree, nodes.Template):
+        node.tree = tree
+    found = t.mentions(tree, INCREMENTAL)
+    if found:
+        name, line = found[0]
+        node.refuse(
+            "D803",
+            f"the model calls `{name}()`",
+            "write the full query, and a sidecar with the watermark: the engine restricts to new rows by itself",
+            line,
+        )
+    for macro in session.reached(t.read_names(tree), node.package):
+        within = t.mentions(macro.tree, INCREMENTAL)
+        if within:
+            called = next((call.line for call in t.calls(tree) if call.path[-1] == macro.name), node.line)
+            why = f"macro `{macro.name}`, which the model may call, asks `{within[0][0]}()` ({macro.path}:{within[0][1]})"
+            node.refuse("D803", why, "write the full query, and a sidecar with the watermark", called)
+    asked = t.mentions(tree, t.RUN_TIME)
+    if asked:
+        name, line = asked[0]
+        why = f"`{name}`: what the template is depends on the database, or on when it is asked"
+        node.refuse("D804", why, "write what it answers into the model, or make it a join", line)
+
+
+def evaluate(session: Session, node: Node, project_levels: list[Any]) -> None:
+    """Evaluate the node's template and merge its configuration; problems are kept on the node."""
+    rendering = Rendering(node.file.path, node.package)
+    lower = configured(session, node, project_levels)
+    rendering.config = lower
+    rendering.this = This(node.alias, "main")
+    rendering.model = {
+        "name": node.name,
+        "alias": node.alias,
+        "resource_type": node.kind,
+        "package_name": node.package,
+        "path": node.file.inner,
+    }
+    node.rendering = rendering
+    if node.kind == "seed" or (node.tree is None and node.body is None) or node.problem is not None:
+        node.config = merged(lower, _literal_config(node)) if node.problem is not None else lower
+        _finish_config(session, node)
+        return
+    try:
+        node.text = _text(session, node, rendering)
+        if rendering.config_read:
+            again = Rendering(
+                node.file.path, node.package, config=merged(lower, rendering.configs), this=rendering.this, model=rendering.model
+            )
+            node.text = _text(session, node, again)
+            node.rendering = rendering = again
+    except (CannotKeep, *t.EVALUATION) as error:
+        node.problem = problem_of(error, node.file.path, node.line)
+    node.config = merged(lower, rendering.configs)
+    _finish_config(session, node)
+
+
+def _text(session: Session, node: Node, rendering: Rendering) -> str:
+    if node.body is not None:
+        return str(session.call(node.body, rendering))
+    return session.render(node.file.text, rendering)
+
+
+def configured(session: Session, node: Node, project_levels: list[Any]) -> dict[str, Any]:
+    """What dbt_project.yml and the YAML properties say, the latter on top."""
+    found: dict[str, Any] = {}
+    rendering = Rendering("dbt_project.yml", node.package)
+    for tree in project_levels:
+        for level, _ in levels(tree, node.fqn):
+            try:
+                found = merged(found, session.value(level, rendering))
+            except (CannotKeep, *t.EVALUATION) as error:
+                node.problem = node.problem or problem_of(error, "dbt_project.yml", None)
+    if node.properties is not None:
+        entry = node.properties.entry
+        upper = {clean(str(key)): value for key, value in table(entry.get("config")).items()}
+        for key in ("meta", "docs", "group", "access", "tags"):
+            if key in entry and key not in upper:
+                upper[key] = entry[key]
+        for each in items(entry.get("versions")):
+            if node.version and str(table(each).get("v")) == node.version:
+                upper |= {clean(str(key)): value for key, value in table(table(each).get("config")).items()}
+        rendering = Rendering(node.properties.path, node.package)
+        try:
+            found = merged(found, session.value(upper, rendering))
+        except (CannotKeep, *t.EVALUATION) as error:
+            node.problem = node.problem or problem_of(error, node.properties.path, node.properties.line)
+    return found
+
+
+def _literal_config(node: Node) -> dict[str, Any]:
+    """Of a template that is not evaluated: what its config call says literally."""
+    tree = node.tree if node.tree is not None else node.body.tree if node.body is not None else None
+    if tree is None:
+        return {}
+    found: dict[str, Any] = {}
+    for call in t.calls(tree):
+        if call.path in {("config",), ("builtins", "config")}:
+            found |= {clean(key): value for key, value in call.keywords.items() if value is not None}
+    return found
+
+
+def _finish_config(session: Session, node: Node) -> None:
+    enabled = node.config.get("enabled", True)
+    if isinstance(enabled, str):
+        enabled = enabled.strip().lower() not in {"false", "0", "no", "none", ""}
+    if not enabled:
+        node.disabled = _deciding(session, node)
+
+
+def _deciding(session: Session, node: Node) -> str:
+    """Which variable switches a node off, as far as that can be told."""
+    names: list[str] = []
+    tree = node.tree if node.tree is not None else node.body.tree if node.body is not None else None
+    for call in tree.find_all(nodes.Call) if tree is not None else ():
+        if t.path_of(call.node)[-1:] == ("config",):
+            for each in call.kwargs:
+                if each.key == "enabled":
+                    names += [str(c.arguments[0]) for c in t.calls(each.value) if c.path == ("var",) and c.arguments and c.arguments[0]]
+    if not names:
+        found = node.rendering.variables if node.rendering is not None else set()
+        names = sorted(found)
+        for raw in _raw_enabled(session, node):
+            names += re.findall(r"""var\(\s*['"](\w+)['"]""", raw)
+    if names:
+        return "by the variable " + ", ".join(f"`{name}`" for name in dict.fromkeys(names))
+    return "by `enabled: false`"
+
+
+def _raw_enabled(session: Session, node: Node) -> Iterator[str]:
+    for tree in session.project_levels(node.package, PLURAL[node.kind]):
+        for level, _ in levels(tree, node.fqn):
+            if isinstance(level.get("enabled"), str):
+                yield level["enabled"]
+    if node.properties is not None:
+        value = table(node.properties.entry.get("config")).get("enabled")
+        if isinstance(value, str):
+            yield value
+
+
+def column_entries(node: Node) -> list[tuple[str, Table, int | None]]:
+    """The columns that a node's properties describe."""
+    if node.properties is None:
+        return []
+    entry = node.properties.entry
+    given = items(entry.get("columns"))
+    for each in items(entry.get("versions")):
+        of_version = table(each)
+        if node.version and str(of_version.get("v")) == node.version and "columns" in of_version:
+            own = items(of_version["columns"])
+            selection = next((table(one) for one in own if "include" in table(one)), None)
+            kept = [] if selection is None else [
+                (str(table(one).get("name")), table(one), line_of(given, index))
+                for index, one in enumerate(given)
+                if (selection.get("include") in {"all", "*"} or table(one).get("name") in (selection.get("include") or []))
+                and table(one).get("name") not in (selection.get("exclude") or [])
+            ]  # fmt: skip
+            return kept + [
+                (str(table(one).get("name")), table(one), line_of(own, index)) for index, one in enumerate(own) if "name" in table(one)
+            ]
+    return [(str(table(one).get("name")), table(one), line_of(given, index)) for index, one in enumerate(given) if "name" in table(one)]
+
+
+def item_of(node: Node) -> Item:
+    """What became of a node."""
+    common: dict[str, Any] = {"kind": node.kind, "name": node.name, "path": node.file.path, "line": node.line}
+    if node.disabled:
+        return Item(
+            status="disabled", why=node.disabled, remedy="give the variable another value in dbt_project.yml, and import again", **common
+        )
+    if node.problem is not None:
+        problem = node.problem
+        common |= {"path": problem.path or node.file.path, "line": problem.line}
+        proposal = node.proposal.text if node.proposal is not None else ""
+        return Item(
+            status="proposed" if proposal else "refused",
+            code=problem.code,
+            why=problem.why,
+            remedy=problem.remedy,
+            proposal=proposal,
+            **common,
+        )
+    into = node.written[0] if node.written else ""
+    if node.proposal is not None:
+        return Item(
+            status="proposed", code=node.proposal.code, why=node.proposal.why, remedy="review it: it was accepted by --accept-proposals",
+            into=into, written="yes", proposal=node.proposal.text, **common,
+        )  # fmt: skip
+    return Item(status="converted", why="; ".join(dict.fromkeys(node.notes)), into=into, written="yes", **common)

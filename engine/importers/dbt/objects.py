@@ -1,0 +1,134 @@
+"""The objects that templates meet: each gives what can be kept, and refuses the rest."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from typing import Any, Final
+
+from interlock.engine.importers.dbt.template import CannotKeep
+
+CLOCK: Final = "the template reads the clock, which would be frozen into the SQL"
+
+
+class Relation:
+    """What `ref` and `source` give: a mark in the text, replaced by a name once all names are known."""
+
+    def __init__(self, mark: str, name: str, schema: Callable[[], str]) -> None:
+        self._mark = mark
+        self.identifier = self.name = self.table = name
+        self._schema = schema
+        self.type = "table"
+        self.is_cte = self.is_view = False
+        self.is_table = True
+
+    def __str__(self) -> str:
+        return self._mark
+
+    render = __str__
+
+    @property
+    def schema(self) -> str:
+        """Its schema in the new project."""
+        return self._schema()
+
+    @property
+    def database(self) -> str:
+        """Not kept: the new project's database has a name of its own."""
+        raise CannotKeep("D805", "the name of a relation's database is read", "name the relation by ref or source alone")
+
+    def include(self, *_: Any, **__: Any) -> Relation:
+        """The parts of the name are ours to write."""
+        return self
+
+    quote = include
+
+
+class This:
+    """`this`: its parts are known; as a relation it would make the model read itself."""
+
+    def __init__(self, name: str, schema: str) -> None:
+        self.identifier = self.name = self.table = name
+        self.schema = schema
+
+    def __str__(self) -> str:
+        raise CannotKeep(
+            "D818", "the model reads its own relation through `this`", "write the query as a whole; what is new is found by the watermark"
+        )
+
+    render = __str__
+
+    @property
+    def database(self) -> str:
+        """Not kept."""
+        raise CannotKeep("D805", "the name of the model's database is read", "leave the database out")
+
+
+class Refusing:
+    """A name that has no counterpart: any use of it is refused."""
+
+    def __init__(self, name: str, code: str, why: str, remedy: str) -> None:
+        self.__dict__["_said"] = (name, code, why, remedy)
+
+    def _refuse(self, *_: Any, **__: Any) -> Any:
+        name, code, why, remedy = self.__dict__["_said"]
+        raise CannotKeep(code, f"`{name}`: {why}", remedy)
+
+    __call__ = __str__ = __bool__ = __iter__ = __len__ = __getitem__ = __eq__ = _refuse
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self._refuse()
+
+
+class Now:
+    """A name whose value is that of the template being evaluated."""
+
+    def __init__(self, find: Callable[[], Any]) -> None:
+        self._find = find
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = self._find()
+        if found is None:
+            raise CannotKeep("D805", "it is read where there is no model", "write its value")
+        return found.get(name) if isinstance(found, dict) else getattr(found, name)
+
+    def __getitem__(self, name: str) -> Any:
+        return getattr(self, name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As a mapping's."""
+        found = self._find()
+        return found.get(name, default) if isinstance(found, dict) else default
+
+    def __str__(self) -> str:
+        return str(self._find())
+
+
+class Datetime:
+    """Python's dates for templates; the clock is refused."""
+
+    def __init__(self) -> None:
+        self.timedelta, self.date, self.timezone = dt.timedelta, _Clockless(dt.date), dt.timezone
+        self.datetime = _Clockless(dt.datetime)
+
+
+class _Clockless:
+    """A class of dates without the functions that read the clock."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        return self._kind(*arguments, **named)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in {"now", "utcnow", "today"}:
+            raise CannotKeep("D829", CLOCK, "use the variable $as_of")
+        if name in {"strptime", "fromisoformat", "combine", "min", "max"}:
+            return getattr(self._kind, name)
+        raise AttributeError(name)

@@ -1,0 +1,116 @@
+"""Seeds: the file as it is, with the types that dbt gives its columns."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from typing import Any, Final
+
+from interlock.engine.importers.dbt import materialize
+from interlock.engine.importers.dbt.nodes import Node
+from interlock.engine.project.rows import Malformed, rows
+
+_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
+_WHOLE: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_PADDED: Final = re.compile(r"[+-]?0\d", re.ASCII)
+_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
+_TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?", re.ASCII)
+_NAMES: Final = {
+    "string": "VARCHAR",
+    "int": "INTEGER",
+    "number": "DOUBLE",
+    "numeric": "DECIMAL(18,3)",
+    "decimal": "DECIMAL(18,3)",
+    "float64": "DOUBLE",
+    "int64": "BIGINT",
+    "bool": "BOOLEAN",
+}
+
+
+def type_of(cells: list[str | None]) -> tuple[str, str]:
+    """The type that dbt finds for a column, and what is said where it is another one.
+
+    >>> type_of(["1", "2"])[0], type_of(["1.5"])[0], type_of(["true", None])[0], type_of(["007"])[0], type_of(["2024-01-01"])[0]
+    ('INTEGER', 'DOUBLE', 'BOOLEAN', 'VARCHAR', 'DATE')
+    """
+    present = [cell.strip() for cell in cells if cell and cell.strip().lower() != "null"]
+    if not present:
+        return "INTEGER", ""
+    if all(_NUMBER.fullmatch(cell) for cell in present):
+        if any(_PADDED.match(cell) for cell in present):
+            return "VARCHAR", "numbers with leading zeros stay texts; dbt cuts the zeros"
+        if all(_WHOLE.fullmatch(cell) for cell in present):
+            return ("INTEGER" if all(-(2**31) <= int(cell) < 2**31 for cell in present) else "BIGINT"), ""
+        return "DOUBLE", ""
+    if all(_DATE.fullmatch(cell) for cell in present):
+        return "DATE", ""
+    if all(_DATE.fullmatch(cell) or _TIME.fullmatch(cell) for cell in present):
+        return "TIMESTAMP", ""
+    if all(cell.lower() in {"true", "false"} for cell in present):
+        return "BOOLEAN", ""
+    return "VARCHAR", ""
+
+
+def convert(node: Node, schema: str, default_schema: str) -> None:
+    """Fill the node's sidecar and its text."""
+    config = node.config
+    delimiter = str(config.get("delimiter") or ",")
+    if len(delimiter) != 1:
+        node.refuse("D825", f"its delimiter is `{delimiter}`", "use a single character")
+        return
+    try:
+        found = [row for _, row in rows(node.file.text, delimiter)]
+    except Malformed as error:
+        node.refuse("D825", f"the file cannot be read: {error.because}", "correct it", error.line)
+        return
+    if not found:
+        node.refuse("D825", "the file is empty", "give it a header")
+        return
+    header = [cell or "" for cell in found[0]]
+    declared = {str(name).strip('"').lower(): str(type_) for name, type_ in (config.get("column_types") or {}).items()}
+    types: dict[str, str] = {}
+    for index, name in enumerate(header):
+        if name.lower() in declared:
+            given = declared[name.lower()]
+            types[name] = _NAMES.get(given.lower(), given)
+            continue
+        types[name], said = type_of([row[index] for row in found[1:] if index < len(row)])
+        if said:
+            node.notes.append(f"`{name}`: {said}")
+    for name in declared:
+        if name not in {each.lower() for each in header}:
+            node.notes.append(f"column_types names `{name}`, which the file does not have")
+    made: dict[str, Any] = {}
+    if delimiter != ",":
+        made["delimiter"] = delimiter
+    node.sidecar = made
+    materialize.common(node, schema, default_schema, "seed")
+    node.sidecar["columns"] = types
+    node.text = node.file.text
+    if any(
+        cell is not None and (not cell or (cell.strip().lower() == "null" and types.get(header[index]) != "VARCHAR"))
+        for row in found[1:]
+        for index, cell in enumerate(row)
+        if index < len(header)
+    ):
+        node.text = _rewritten(found, header, types, delimiter)
+        node.notes.append("empty cells in quotes are NULL in dbt: they were written without quotes")
+
+
+def _rewritten(found: list[Any], header: list[str], types: dict[str, str], delimiter: str) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
+    writer.writerow(header)
+    for row in found[1:]:
+        writer.writerow(
+            [
+                ""
+                if cell is None
+                or not cell
+                or (index < len(header) and cell.strip().lower() == "null" and types[header[index]] != "VARCHAR")
+                else cell
+                for index, cell in enumerate(row)
+            ]
+        )
+    return out.getvalue()

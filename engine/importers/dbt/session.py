@@ -1,0 +1,480 @@
+"""Evaluates a project's templates: the names that dbt gives them, each as far as its meaning can be kept."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any, Final
+
+from jinja2 import TemplateSyntaxError, nodes
+
+from interlock.engine.diagnostics import did_you_mean
+from interlock.engine.importers.dbt import builtin
+from interlock.engine.importers.dbt import template as t
+from interlock.engine.importers.dbt.configs import clean, merged
+from interlock.engine.importers.dbt.objects import CLOCK, Datetime, Now, Refusing, Relation
+from interlock.engine.importers.dbt.template import CannotKeep
+from interlock.engine.importers.dbt.yamls import Table
+
+SECRET: Final = re.compile(r"SECRET|PASSWORD|PASSWD|TOKEN|PRIVATE|CREDENTIAL|API_?KEY", re.IGNORECASE)
+TYPES: Final = {
+    "string": "TEXT",
+    "timestamp": "TIMESTAMP",
+    "float": "FLOAT",
+    "integer": "INT",
+    "boolean": "BOOLEAN",
+    "numeric": "numeric",
+    "bigint": "BIGINT",
+}
+DATABASE: Final = "it asks the database while the template is compiled"
+ASKS: Final = "write what it answers into the model, or make it a join; then import again"
+
+
+class Returned(BaseException):
+    """`return(x)` in a macro: its value is the call's."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+@dataclass
+class Rendering:
+    """What is being evaluated, and what it asked for."""
+
+    path: str
+    package: str
+    configs: dict[str, Any] = field(default_factory=dict)
+    refs: dict[str, tuple[str | None, str, str | None]] = field(default_factory=dict)
+    """Mark in the text → package, name and version."""
+    sources: dict[str, tuple[str, str]] = field(default_factory=dict)
+    variables: set[str] = field(default_factory=set)
+    environment: set[str] = field(default_factory=set)
+    macros: set[str] = field(default_factory=set)
+    targets: set[str] = field(default_factory=set)
+    config: Mapping[str, Any] = field(default_factory=dict)
+    config_read: bool = False
+    this: Any = None
+    model: Any = None
+
+
+@dataclass
+class Macro:
+    """A macro: where it stands, and its body unevaluated."""
+
+    package: str
+    name: str
+    path: str
+    line: int
+    tree: nodes.Macro
+    used: int = 0
+
+
+class _Target:
+    """`target`: what is read of it is frozen, and said."""
+
+    def __init__(self, session: Session, values: Mapping[str, Any]) -> None:
+        self._session = session
+        self._values = values
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return self[name]
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._values:
+            raise CannotKeep("D805", f"`target.{name}` is read", "write its value, or a variable")
+        self._session.current.targets.add(f"target.{name} = {self._values[name]}")
+        return self._values[name]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """As a mapping's."""
+        return self[name] if name in self._values else default
+
+
+class _Adapter:
+    """`adapter`: it dispatches; it never asks a database."""
+
+    def __init__(self, session: Session, package: str) -> None:
+        self._session = session
+        self._package = package
+
+    def dispatch(self, macro_name: str, macro_namespace: str | None = None, **_: Any) -> Any:
+        """The macro that DuckDB's adapter would take."""
+        return self._session.dispatch(macro_name, macro_namespace, self._package)
+
+    def type(self) -> str:
+        """The adapter's kind."""
+        self._session.current.targets.add("adapter.type() = duckdb")
+        return "duckdb"
+
+    def quote(self, name: str) -> str:
+        """An identifier in quotes."""
+        return '"' + str(name).replace('"', '""') + '"'
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise CannotKeep("D804", f"`adapter.{name}`: {DATABASE}", ASKS)
+
+
+class _Config:
+    """`config`: a call sets, `get` and `require` read."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __call__(self, *arguments: Any, **named: Any) -> str:
+        current = self._session.current
+        for given in arguments:
+            if not isinstance(given, dict):
+                raise CannotKeep("D805", "`config` is called with something that is no mapping", "write config(key=value)")
+            named = {**given, **named}
+        current.configs.update(merged(current.configs, {clean(key): value for key, value in named.items()}))
+        return ""
+
+    def get(self, key: str, default: Any = None, **_: Any) -> Any:
+        """A value of the merged configuration."""
+        self._session.current.config_read = True
+        found = {**self._session.current.config, **self._session.current.configs}.get(key)
+        return default if found is None else found
+
+    meta_get = get
+
+    def require(self, key: str, **_: Any) -> Any:
+        """The same, and it must be there."""
+        found = self.get(key)
+        if found is None:
+            raise CannotKeep("D805", f"`config.require('{key}')` finds nothing", "set it in the model's config")
+        return found
+
+    meta_require = require
+    persist_relation_docs = persist_column_docs = get
+
+
+class MacroCall:
+    """A macro as templates see it."""
+
+    def __init__(self, session: Session, macro: Macro) -> None:
+        self._session = session
+        self._macro = macro
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """What it gives: its text, or what it returns."""
+        session, macro = self._session, self._macro
+        session.current.macros.add(f"{macro.package}.{macro.name}")
+        macro.used += 1
+        body = getattr(session.module(macro), t.MACRO + macro.name)
+        session.depth += 1
+        try:
+            if session.depth > 200:
+                raise CannotKeep("D805", f"macro `{macro.name}` calls itself without an end", "give it an end")
+            return body(*arguments, **named)
+        except Returned as returned:
+            return returned.value
+        finally:
+            session.depth -= 1
+
+
+class Session:
+    """One project's names and macros."""
+
+    def __init__(self, *, root: str, target: Mapping[str, Any], environment: Mapping[str, str]) -> None:
+        self.env = t.environment()
+        self.root = root
+        self.current = Rendering("", root)
+        self.depth = 0
+        self.given = environment
+        self.variables: dict[str, dict[str, Any]] = {}
+        """By package: the variables that its templates see."""
+        self.docs: dict[str, str] = {}
+        self.dispatch_order: dict[str, list[str]] = {}
+        self.packages: list[str] = [root]
+        self.macros: dict[str, dict[str, Macro]] = {}
+        self.resolved: dict[str, str] = {}
+        """Dispatched macro → which one won, and why."""
+        self.schema_of: Callable[[str], str] = lambda _name: str(target.get("schema", "main"))
+        self._files: dict[str, tuple[nodes.Template, str]] = {}
+        self._modules: dict[str, Any] = {}
+        self._globals: dict[str, dict[str, Any]] = {}
+        self._target = _Target(self, target)
+        self._marks = itertools.count()
+        self.configuration: dict[str, list[Mapping[str, Any]]] = {}
+        """By package: its dbt_project.yml and those above it, lowest first."""
+        self.used_variables: dict[str, tuple[Any, set[str]]] = {}
+        self.used_environment: dict[str, set[str]] = {}
+        self.add_macros("dbt", builtin.PATH, builtin.SOURCE)
+
+    # --- macros ---
+
+    def add_macros(self, package: str, path: str, source: str) -> list[Macro]:
+        """Read a macro file; answers with its macros.
+
+        Raises:
+            TemplateSyntaxError: it does not parse.
+        """
+        tree = self.env.parse(source, filename=path)
+        found = [Macro(package, node.name, path, node.lineno, node) for node in tree.find_all(nodes.Macro)]
+        for macro in found:
+            macro.tree.name = t.MACRO + macro.name
+            self.macros.setdefault(package, {})[macro.name] = macro
+        self._files[path] = (tree, package)
+        self._globals.clear()
+        return found
+
+    def project_levels(self, package: str, plural: str) -> list[Any]:
+        """The trees of configuration for a kind of resource, lowest first."""
+        return [config.get(plural) for config in self.configuration.get(package, [])]
+
+    def module(self, macro: Macro) -> Any:
+        """The macros of a file, made when the first of them is called."""
+        if macro.path not in self._modules:
+            tree, package = self._files[macro.path]
+            self._modules[macro.path] = self.compiled(tree, macro.path, package).make_module({})
+        return self._modules[macro.path]
+
+    def compiled(self, source: str | nodes.Template, path: str, package: str) -> Any:
+        """A template with the names of its package."""
+        code = self.env.compile(source, name=path, filename=path)
+        return self.env.template_class.from_code(self.env, code, self.env.make_globals(self.names(package)), None)
+
+    def macro(self, package: str, name: str) -> Macro | None:
+        """The macro that a name means within a package: its own, the project's, then dbt's."""
+        for each in dict.fromkeys([package, self.root, "dbt"]):
+            if name in self.macros.get(each, {}):
+                return self.macros[each][name]
+        return None
+
+    def dispatch(self, name: str, namespace: str | None, package: str) -> MacroCall:
+        """The macro that `adapter.dispatch` means for DuckDB."""
+        order = self.dispatch_order.get(namespace or "", [])
+        why = f"by the dispatch order of {namespace}"
+        if not order and namespace is not None and namespace != "dbt":
+            order, why = [self.root, namespace], f"the project first, then {namespace}"
+        elif not order:
+            order, why = [package, self.root, *self.packages, "dbt"], "the first that has it"
+        for each in dict.fromkeys(order):
+            for prefix in ("duckdb__", "default__", *(("",) if each == "dbt" else ())):
+                found = self.macros.get(each, {}).get(prefix + name)
+                if found is not None:
+                    self.resolved[f"{namespace or package}.{name}"] = f"{each}.{found.name} ({found.path}:{found.line}), {why}"
+                    return MacroCall(self, found)
+        if namespace in {None, "dbt"} and name in self.macros["dbt"]:
+            return MacroCall(self, self.macros["dbt"][name])
+        raise CannotKeep(
+            "D806", f"`adapter.dispatch('{name}')` finds no macro for DuckDB in {', '.join(order)}", f"write a macro `duckdb__{name}`"
+        )
+
+    # --- names ---
+
+    def names(self, package: str) -> dict[str, Any]:
+        """What a template of this package can read."""
+        if package not in self._globals:
+            found = self._built_in(package)
+            for owner in ("dbt", *([self.root] if self.root != package else []), package):
+                found.update({name: MacroCall(self, macro) for name, macro in self.macros.get(owner, {}).items()})
+            for owner, macros in self.macros.items():
+                found[owner] = SimpleNamespace(**{name: MacroCall(self, macro) for name, macro in macros.items()})
+            self._globals[package] = found
+        return self._globals[package]
+
+    def _built_in(self, package: str) -> dict[str, Any]:
+        found: dict[str, Any] = {
+            "ref": self._ref,
+            "source": self._source,
+            "config": _Config(self),
+            "var": _Var(self),
+            "env_var": self._env_var,
+            "doc": self._doc,
+            "this": Now(lambda: self.current.this),
+            "model": Now(lambda: self.current.model),
+            "target": self._target,
+            "adapter": _Adapter(self, package),
+            "return": self._return,
+            "log": lambda *_, **__: "",
+            "print": lambda *_, **__: "",
+            "fromjson": lambda text, *_: json.loads(text),
+            "tojson": lambda value, *_, sort_keys=False: json.dumps(value, sort_keys=sort_keys, default=str),
+            "set": lambda value, *_: set(value),
+            "zip": lambda *lists, **_: list(zip(*lists, strict=False)),
+            "exceptions": SimpleNamespace(raise_compiler_error=self._raise, warn=lambda *_: "", raise_not_implemented=self._raise),
+            "api": SimpleNamespace(Column=SimpleNamespace(translate_type=lambda name: TYPES.get(str(name).lower(), name))),
+            "modules": SimpleNamespace(
+                re=SimpleNamespace(
+                    **{name: getattr(re, name) for name in ("match", "search", "sub", "findall", "fullmatch", "split", "compile")}
+                ),
+                datetime=Datetime(),
+                itertools=SimpleNamespace(chain=itertools.chain, product=itertools.product),
+            ),
+            "flags": Refusing("flags", "D805", "how dbt was called is read", "decide it in the model"),
+            "project_name": package,
+            "is_incremental": Refusing(
+                "is_incremental()",
+                "D803",
+                "the engine restricts to new rows by itself",
+                "write the full query and a sidecar with its watermark",
+            ),
+            "should_full_refresh": Refusing(
+                "should_full_refresh()", "D803", "the engine decides what is built anew", "write the full query"
+            ),
+            "run_started_at": Refusing("run_started_at", "D829", CLOCK, "use the variable $as_of"),
+            "invocation_id": Refusing("invocation_id", "D829", "it differs with every run", "leave it out; the receipts name runs"),
+            "dbt_version": Refusing("dbt_version", "D805", "the version of dbt is read", "leave it out"),
+            "invocation_args_dict": Refusing("invocation_args_dict", "D805", "how dbt was called is read", "decide it in the model"),
+            "selected_resources": Refusing("selected_resources", "D804", "what dbt was asked to run is read", "leave it out"),
+            "validate": Refusing("validate", "D805", "it has no counterpart", "leave it out"),
+        }
+        for name in t.RUN_TIME:
+            found[name] = Refusing(name, "D804", DATABASE, ASKS)
+        found["builtins"] = SimpleNamespace(ref=found["ref"], source=found["source"], config=found["config"])
+        found["context"] = found
+        return found
+
+    def _mark(self, kind: str) -> str:
+        return f"il{kind}_{next(self._marks)}_z"
+
+    def _ref(self, *arguments: Any, **named: Any) -> Relation:
+        version = named.get("v", named.get("version"))
+        if len(arguments) not in {1, 2} or not all(isinstance(each, str) for each in arguments):
+            raise CannotKeep("D805", "`ref` takes a model's name, or a package and a name", "write ref('model')")
+        package, name = (None, arguments[0]) if len(arguments) == 1 else arguments
+        mark = self._mark("ref")
+        self.current.refs[mark] = (package, name, None if version is None else str(version))
+        return Relation(mark, name, lambda: self.schema_of(name))
+
+    def _source(self, *arguments: Any) -> Relation:
+        if len(arguments) != 2 or not all(isinstance(each, str) for each in arguments):
+            raise CannotKeep("D805", "`source` takes a source's name and a table's", "write source('raw', 'orders')")
+        mark = self._mark("src")
+        self.current.sources[mark] = (arguments[0], arguments[1])
+        return Relation(mark, arguments[1], lambda: arguments[0])
+
+    def _env_var(self, name: str, default: Any = None) -> Any:
+        self.current.environment.add(name)
+        self.used_environment.setdefault(name, set()).add(self.current.path)
+        if SECRET.search(name):
+            raise CannotKeep(
+                "D813", f"environment variable `{name}` is a secret", "secrets are for interlock.toml: write ${" + name + "} there"
+            )
+        if name in self.given:
+            return self.given[name]
+        if default is None:
+            raise CannotKeep("D812", f"environment variable `{name}` is not set, and has no default", f"set {name}, and import again")
+        return default
+
+    def _doc(self, *arguments: str) -> str:
+        name = arguments[-1]
+        if name not in self.docs:
+            raise CannotKeep("D807", f"no docs block is called `{name}`", did_you_mean(name, self.docs, "write it in a .md file"))
+        return self.docs[name]
+
+    def _return(self, value: Any = None) -> Any:
+        raise Returned(value)
+
+    def _raise(self, message: Any = "", *_: Any) -> Any:
+        raise CannotKeep("D805", f"the template raises: {message}", "see to what it asks for")
+
+    # --- evaluating ---
+
+    def render(self, source: str | nodes.Template, rendering: Rendering) -> str:
+        """The text of a template. `rendering` is told what it asked for.
+
+        Raises:
+            CannotKeep: it asks for something without a counterpart.
+            EVALUATION: Jinja's own errors.
+        """
+        text: str = self._evaluate(rendering, lambda: str(self.compiled(source, rendering.path, rendering.package).render()))
+        return text
+
+    def call(self, macro: Macro, rendering: Rendering, **named: Any) -> Any:
+        """What a macro gives."""
+        return self._evaluate(rendering, lambda: MacroCall(self, macro)(**named))
+
+    def value(self, text: Any, rendering: Rendering) -> Any:
+        """A value of a YAML file with its templates evaluated; a lone expression keeps its type."""
+        if isinstance(text, dict):
+            made = Table({self.value(key, rendering): self.value(each, rendering) for key, each in text.items()})
+            made.line, made.lines = getattr(text, "line", 1), getattr(text, "lines", {})
+            return made
+        if isinstance(text, list):
+            return [self.value(each, rendering) for each in text]
+        if not isinstance(text, str) or ("{{" not in text and "{%" not in text):
+            return text
+        expression = t.single_expression(self.env, text)
+        if expression is None:
+            return self.render(text, rendering)
+        names = self.names(rendering.package)
+        found = self._evaluate(rendering, lambda: self.env.compile_expression(expression, undefined_to_none=False)(**names))
+        if isinstance(found, t.Unknown):
+            str(found)  # refuses, with its name
+        if isinstance(found, Relation | MacroCall):
+            return str(found)
+        return {"true": True, "false": False}.get(found.strip().lower(), found) if isinstance(found, str) and "as_" in expression else found
+
+    def _evaluate(self, rendering: Rendering, work: Callable[[], Any]) -> Any:
+        before, self.current = self.current, rendering
+        depth = self.depth
+        try:
+            return work()
+        except Returned as returned:
+            return returned.value
+        except RecursionError as error:
+            raise CannotKeep("D805", "the template is nested too deeply", "make it smaller") from error
+        finally:
+            self.current, self.depth = before, depth
+
+    def reached(self, names: Iterable[str], package: str) -> list[Macro]:
+        """Every macro that may be called from these names, through others too."""
+        seen: dict[int, Macro] = {}
+        waiting = [(name, package) for name in names]
+        while waiting:
+            name, owner = waiting.pop()
+            for macro in [
+                self.macro(owner, name),
+                *(macros.get(name) for macros in self.macros.values()),
+                *(macros.get(prefix + name) for macros in self.macros.values() for prefix in ("duckdb__", "default__")),
+            ]:
+                if macro is not None and id(macro) not in seen and macro.package != "dbt":
+                    seen[id(macro)] = macro
+                    dispatched = {each.value for each in macro.tree.find_all(nodes.Const) if isinstance(each.value, str)}
+                    waiting += [
+                        (each, macro.package)
+                        for each in t.read_names(macro.tree) | (dispatched if "dispatch" in t.read_names(macro.tree) else set())
+                    ]
+        return list(seen.values())
+
+
+class _Var:
+    """`var`: the value that the import freezes."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def __call__(self, name: str, default: Any = None) -> Any:
+        session = self._session
+        session.current.variables.add(name)
+        declared = session.variables.get(session.current.package, {})
+        if name in declared:
+            found = declared[name]
+        elif default is None:
+            every = {each for scope in session.variables.values() for each in scope}
+            raise CannotKeep(
+                "D820", f"variable `{name}` has no value", did_you_mean(name, every, "declare it under vars, or give it a default")
+            )
+        else:
+            found = default
+        session.used_variables.setdefault(name, (found, set()))[1].add(session.current.path)
+        return found
+
+    def has_var(self, name: str) -> bool:
+        """Whether it is declared."""
+        return name in self._session.variables.get(self._session.current.package, {})
+
+
+def parse_error(error: TemplateSyntaxError) -> CannotKeep:
+    """A template's syntax error as a refusal."""
+    return CannotKeep("D805", f"the template does not parse: {error.message}", "correct it; dbt refuses it, too")

@@ -1,0 +1,69 @@
+"""Snapshots: a snapshot here, and a view over it with the columns that dbt's has."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from interlock.engine.importers.dbt import materialize, toml
+from interlock.engine.importers.dbt.configs import listed
+from interlock.engine.importers.dbt.nodes import Node
+
+HISTORY: Final = "__history"
+_VIEW: Final = """\
+-- The columns of dbt's snapshot, over the snapshot that is kept here.
+select
+    * exclude (valid_from, valid_to),
+    md5({key} || '|' || coalesce(cast({updated} as varchar), '')) as dbt_scd_id,
+    {updated} as dbt_updated_at,
+    valid_from as dbt_valid_from,
+    valid_to as dbt_valid_to
+from {history}
+"""
+
+
+def convert(node: Node, schema: str, default_schema: str) -> None:
+    """Fill the node's files: the history, and the view over it that has the node's name."""
+    config = node.config
+    keys = [str(key) for key in listed(config.get("unique_key"))]
+    strategy = config.get("strategy")
+    if not keys or not all(key.replace("_", "a").isalnum() for key in keys):
+        node.refuse("D821", "its unique_key is no column", "give the query a column for the key")
+        return
+    made: dict[str, Any] = {"materialized": "snapshot", "unique_key": keys}
+    match strategy:
+        case "timestamp" if config.get("updated_at"):
+            made |= {"snapshot_by": "updated_at", "updated_at": str(config["updated_at"])}
+            updated = str(config["updated_at"])
+            if not updated.replace("_", "a").isalnum():
+                node.refuse("D821", f"`updated_at: {updated}` is no column", "give the query a column for it")
+        case "check" if config.get("check_cols"):
+            made |= {"snapshot_by": "columns"}
+            columns = config["check_cols"]
+            if columns not in ("all", ["all"]):
+                made["compare"] = [str(each) for each in listed(columns)]
+            updated = "valid_from"
+        case _:
+            node.refuse(
+                "D821",
+                f"`strategy: {strategy}` is not complete, or has no counterpart",
+                "use timestamp with updated_at, or check with check_cols",
+            )
+            return
+    deletes = config.get("hard_deletes") or ("invalidate" if config.get("invalidate_hard_deletes") else "ignore")
+    if deletes == "invalidate":
+        made["hard_deletes"] = "close"
+    elif deletes != "ignore":
+        node.refuse("D821", f"`hard_deletes: {deletes}` has no counterpart", "use ignore or invalidate")
+    for key in ("snapshot_meta_column_names", "dbt_valid_to_current"):
+        if config.get(key):
+            node.refuse("D821", f"`{key}` changes the columns of the snapshot", "take it out, and rename in a model that reads it")
+    history = f"{node.into}{HISTORY}"
+    folder = f"models/snapshots/{node.into}"
+    node.extra[f"{folder}{HISTORY}.sql"] = ""
+    side = {**made, **({"schema": schema} if schema != default_schema else {})}
+    node.extra[f"{folder}{HISTORY}.toml"] = "\n".join(toml.pairs(side)) + "\n"
+    cast = "coalesce(cast({} as varchar), '')"
+    node.sidecar = {"materialized": "view"}
+    materialize.common(node, schema, default_schema, "view")
+    node.text_of_view = _VIEW.format(key=" || '|' || ".join(cast.format(key) for key in keys), updated=updated, history=history)
+    node.notes.append(f"kept in `{history}`; `{node.into}` is a view over it with dbt's columns")

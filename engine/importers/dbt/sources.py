@@ -1,0 +1,224 @@
+"""Sources: sources.toml, and the names by which models read them."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+from interlock.engine.importers.dbt import template as t
+from interlock.engine.importers.dbt import toml
+from interlock.engine.importers.dbt.configs import clean
+from interlock.engine.importers.dbt.items import Item
+from interlock.engine.importers.dbt.names import quoted
+from interlock.engine.importers.dbt.nodes import Problem, problem_of
+from interlock.engine.importers.dbt.session import Rendering, Session
+from interlock.engine.importers.dbt.template import CannotKeep
+from interlock.engine.importers.dbt.yamls import Table, items, line_of, table
+
+_READER: Final = re.compile(r"\s*read_(?:csv(?:_auto)?|parquet|json(?:_auto)?)\(\s*'([^']+)'\s*\)\s*", re.IGNORECASE)
+_TYPE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*(\(\s*\d+\s*(,\s*\d+\s*)?\))?(\[\])?")
+
+
+@dataclass
+class SourceNode:
+    """A table of a dbt source."""
+
+    package: str
+    source: str
+    name: str
+    path: str
+    line: int | None
+    entry: Table
+    above: Table
+    key: str = ""
+    """Its name in sources.toml."""
+    made: dict[str, Any] = field(default_factory=dict)
+    problem: Problem | None = None
+    disabled: str = ""
+    notes: list[str] = field(default_factory=list)
+    readers: set[str] = field(default_factory=set)
+    uses_types: bool = False
+
+    @property
+    def text(self) -> str:
+        """How a FROM clause names it."""
+        return ".".join(quoted(part) for part in self.key.split("."))
+
+
+def found_in(entries: Any, path: str, package: str) -> list[SourceNode]:
+    """The tables of a `sources:` list."""
+    found: list[SourceNode] = []
+    for entry in items(entries):
+        above = table(entry)
+        tables = items(above.get("tables"))
+        for index, each in enumerate(tables):
+            one = table(each)
+            if "name" in one:
+                found.append(SourceNode(package, str(above.get("name")), str(one["name"]), path, line_of(tables, index), one, above))
+    return found
+
+
+@dataclass
+class Places:
+    """Where the sources' databases lie, seen from the new project."""
+
+    database: str | None
+    """Path of the DuckDB file that dbt builds, if it can be read beside."""
+    name: str
+    attached: dict[str, str]
+    root: Path
+    out: Path
+
+
+def convert(source: SourceNode, session: Session, places: Places, schemas: set[tuple[str, str]]) -> None:
+    """Fill what sources.toml says of it, or say why it can't be kept."""
+    rendering = Rendering(source.path, source.package)
+    try:
+        above, entry = (
+            session.value({key: value for key, value in each.items() if key not in _LATER}, rendering)
+            for each in (source.above, source.entry)
+        )
+    except (CannotKeep, *t.EVALUATION) as error:
+        source.problem = problem_of(error, source.path, source.line)
+        return
+    config = {clean(str(key)): value for each in (above, entry) for key, value in table(each.get("config")).items()}
+    if config.get("enabled", True) in {False, "false", "False"}:
+        source.disabled = "by `enabled: false`"
+        return
+    schema = str(above.get("schema") or source.source)
+    identifier = str(entry.get("identifier") or source.name)
+    key_schema = re.sub(r"[.\s]+", "_", source.source)
+    key_name = re.sub(r"[.\s]+", "_", source.name)
+    if (key_schema.lower(), key_name.lower()) in schemas:
+        key_schema += "__source"
+    source.key = f"{key_schema}.{key_name}"
+    meta = {
+        **table(above.get("meta")),
+        **table(table(above.get("config")).get("meta")),
+        **table(entry.get("meta")),
+        **table(table(entry.get("config")).get("meta")),
+    }
+    location = config.get("external_location") or meta.get("external_location")
+    made: dict[str, Any] = {}
+    if location:
+        _files(source, str(location), schema, identifier, made, places)
+    else:
+        database = above.get("database") or above.get("catalog")
+        made["schema"] = schema
+        if identifier != key_name:
+            made["identifier"] = identifier
+        if database and str(database) in places.attached:
+            made["database"] = places.attached[str(database)]
+        elif database and str(database) != places.name and places.name:
+            source.problem = Problem(
+                "D822",
+                f"its database `{database}` is not known",
+                "declare it in sources.toml by hand, with `database` or `path`",
+                source.line,
+                source.path,
+            )
+            return
+        elif places.database is not None:
+            made["database"] = places.database
+    description = entry.get("description") or above.get("description")
+    if isinstance(description, str) and "{{" not in description:
+        made["description"] = description.strip()
+    columns = items(source.entry.get("columns"))
+    typed = {
+        str(table(each)["name"]): str(table(each)["data_type"])
+        for each in columns
+        if table(each).get("name") and table(each).get("data_type")
+    }
+    if (
+        typed
+        and len(typed) == len(columns)
+        and all(_TYPE.fullmatch(each) for each in typed.values())
+        and places.database is None
+        and not location
+    ):
+        made["columns"] = typed
+        source.uses_types = True
+    if above.get("freshness") or entry.get("freshness") or config.get("freshness"):
+        source.notes.append("freshness is documented; a check `freshness` on a model that reads it asks the same")
+    source.made = made
+
+
+_LATER: Final = frozenset(
+    {"tables", "columns", "tests", "data_tests", "description", "freshness", "loaded_at_field", "loaded_at_query", "loader"}
+)
+
+
+def _files(source: SourceNode, location: str, schema: str, identifier: str, made: dict[str, Any], places: Places) -> None:
+    try:
+        location = location.format(schema=schema, name=source.name, identifier=identifier)
+    except (KeyError, IndexError, ValueError) as error:
+        source.problem = Problem(
+            "D822", f"its external_location cannot be filled in: {error}", "write `path` in sources.toml", source.line, source.path
+        )
+        return
+    reader = _READER.fullmatch(location)
+    path = reader[1] if reader else location.strip().strip("'")
+    if "(" in path or "://" in path or " " in path.strip():
+        source.problem = Problem(
+            "D822",
+            f"its external_location is an expression: {location}",
+            "declare it in sources.toml with path, format and options",
+            source.line,
+            source.path,
+        )
+        return
+    made["path"] = relative_path(path, places.root, places.out)
+    if not re.search(r"\.(csv|tsv|json|jsonl|ndjson|parquet)(\.(gz|zst))?$", path, re.IGNORECASE):
+        kind = re.match(r"\s*read_(csv|json|parquet)", location, re.IGNORECASE)
+        made["format"] = kind[1].lower() if kind else "parquet"
+
+
+def relative_path(path: str, root: Path, out: Path) -> str:
+    """A path of the dbt project, as the new project writes it."""
+    return Path(os.path.relpath(root / path, out)).as_posix()
+
+
+def text_of(sources: list[SourceNode]) -> str:
+    """sources.toml."""
+    lines: list[str] = []
+    for source in sorted(sources, key=lambda each: each.key):
+        if source.problem is None and not source.disabled:
+            columns = source.made.get("columns")
+            lines.append(f"[sources.{toml.string(source.key)}]")
+            lines += toml.pairs({key: value for key, value in source.made.items() if key != "columns"})
+            if columns:
+                lines += [f"[sources.{toml.string(source.key)}.columns]", *toml.pairs(columns)]
+            lines.append("")
+    return "\n".join(lines)
+
+
+def item_of(source: SourceNode) -> Item:
+    """What became of it."""
+    name = f"{source.source}.{source.name}"
+    if source.disabled:
+        return Item(kind="source", name=name, status="disabled", path=source.path, line=source.line, why=source.disabled)
+    if source.problem is not None:
+        problem = source.problem
+        return Item(
+            kind="source",
+            name=name,
+            status="refused",
+            path=source.path,
+            line=source.line,
+            code=problem.code,
+            why=problem.why,
+            remedy=problem.remedy,
+        )
+    return Item(
+        kind="source",
+        name=name,
+        status="converted",
+        path=source.path,
+        line=source.line,
+        into="sources.toml",
+        written="yes",
+        why="; ".join(source.notes),
+    )

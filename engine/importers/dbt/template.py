@@ -1,0 +1,201 @@
+"""Jinja as dbt has it: its sandbox, its block tags, and what an unevaluated template calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any, Final, NamedTuple, NoReturn
+
+from jinja2 import TemplateError, TemplateSyntaxError, Undefined, nodes
+from jinja2.exceptions import SecurityError
+from jinja2.ext import Extension
+from jinja2.parser import Parser
+from jinja2.sandbox import SandboxedEnvironment
+
+MACRO: Final = "dbt_macro__"
+"""Before each macro's name once compiled, so that one macro finds another only through us, as in dbt."""
+
+RUN_TIME: Final = frozenset(
+    {"run_query", "statement", "load_result", "load_relation", "load_cached_relation", "graph", "execute", "store_result"}
+)
+"""Names that ask the database, or whose value differs between parsing and running."""
+
+
+class CannotKeep(Exception):  # noqa: N818 - an answer, not a crash
+    """Something of a template has no counterpart: its code, why, and what helps."""
+
+    def __init__(self, code: str, why: str, remedy: str) -> None:
+        super().__init__(why)
+        self.code = code
+        self.why = why
+        self.remedy = remedy
+
+
+class Unknown(Undefined):
+    """A name that nothing has: false in a test, as in dbt, and refused wherever it would become text."""
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        self._fail_with_undefined_error()
+
+    __str__ = __iter__ = __len__ = _refuse
+    __hash__ = Undefined.__hash__
+
+
+class _Blocks(Extension):
+    """The block tags that dbt adds: each becomes a macro whose name says what it is."""
+
+    tags = {"test", "data_test", "materialization", "snapshot", "docs"}
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        """One block."""
+        token = next(parser.stream)
+        macro = nodes.Macro(lineno=token.lineno)
+        macro.args, macro.defaults = [], []
+        kind = token.value
+        name = parser.parse_assign_target(name_only=True).name
+        if kind in {"test", "data_test"}:
+            parser.parse_signature(macro)
+            ends: tuple[str, ...] = ("name:endtest", "name:enddata_test")
+            macro.name = f"test_{name}"
+        else:
+            while parser.stream.skip_if("comma"):
+                word = next(parser.stream)
+                if word.value != "default":
+                    parser.stream.expect("assign")
+                    parser.parse_expression()
+            ends = (f"name:end{kind}",)
+            macro.name = f"{kind}_{name}"
+        macro.body = parser.parse_statements(ends, drop_needle=True)
+        return macro
+
+
+class _Sandbox(SandboxedEnvironment):
+    """The sandbox, with nothing of Python's to reach for."""
+
+
+def environment() -> SandboxedEnvironment:
+    """A sandbox as dbt sets Jinja up."""
+    made = _Sandbox(
+        extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols", _Blocks], undefined=Unknown, keep_trailing_newline=True, autoescape=False
+    )
+    made.filters["as_text"] = made.filters["as_native"] = made.filters["as_number"] = made.filters["as_bool"] = _as_it_is
+    return made
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+class Call(NamedTuple):
+    """A call that stands in a template: `("dbt_utils", "star")`, its line, and its literal arguments (`None`: computed)."""
+
+    path: tuple[str, ...]
+    line: int
+    arguments: tuple[Any, ...]
+    keywords: dict[str, Any]
+
+
+def path_of(node: nodes.Node) -> tuple[str, ...]:
+    """The dotted name that an expression is, or nothing. `context["x"]` counts as `context.x`."""
+    if isinstance(node, nodes.Name):
+        return (node.name,)
+    if isinstance(node, nodes.Getattr):
+        above = path_of(node.node)
+        return (*above, node.attr) if above else ()
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Const) and isinstance(node.arg.value, str):
+        above = path_of(node.node)
+        return (*above, node.arg.value) if above else ()
+    return ()
+
+
+def _literal(node: nodes.Node) -> Any:
+    try:
+        return node.as_const() if isinstance(node, nodes.Expr) else None
+    except nodes.Impossible:
+        return None
+
+
+def calls(tree: nodes.Node) -> Iterator[Call]:
+    """Every call in a template, whichever branch it stands in."""
+    for call in tree.find_all(nodes.Call):
+        path = path_of(call.node)
+        if path:
+            keywords = {each.key: _literal(each.value) for each in call.kwargs}
+            yield Call(path, call.lineno, tuple(_literal(argument) for argument in call.args), keywords)
+
+
+def mentions(tree: nodes.Node, names: frozenset[str]) -> list[tuple[str, int]]:
+    """Where names are read, in any spelling: by themselves, behind a dot, or as a key. With their lines."""
+    found = [(name.name, name.lineno) for name in tree.find_all(nodes.Name) if name.ctx == "load" and name.name in names]
+    found += [(attribute.attr, attribute.lineno) for attribute in tree.find_all(nodes.Getattr) if attribute.attr in names]
+    found += [
+        (str(item.arg.value), item.lineno)
+        for item in tree.find_all(nodes.Getitem)
+        if isinstance(item.arg, nodes.Const) and item.arg.value in names
+    ]
+    return sorted(set(found), key=lambda each: each[1])
+
+
+def read_names(tree: nodes.Node) -> set[str]:
+    """Names and attributes that a template reads: what it may call, and more."""
+    found = {name.name for name in tree.find_all(nodes.Name) if name.ctx == "load"}
+    found |= {attribute.attr for attribute in tree.find_all(nodes.Getattr)}
+    return found | {
+        item.arg.value for item in tree.find_all(nodes.Getitem) if isinstance(item.arg, nodes.Const) and isinstance(item.arg.value, str)
+    }
+
+
+def single_expression(env: SandboxedEnvironment, text: str) -> str | None:
+    """The expression of a text that is one `{{ … }}` and nothing else: it keeps its native type."""
+    stripped = text.strip()
+    if not (stripped.startswith("{{") and stripped.endswith("}}")):
+        return None
+    body = env.parse(stripped).body
+    if (
+        len(body) != 1
+        or not isinstance(body[0], nodes.Output)
+        or len(body[0].nodes) != 1
+        or isinstance(body[0].nodes[0], nodes.TemplateData)
+    ):
+        return None
+    return stripped[2:-2].strip().strip("-").strip()
+
+
+class Place(NamedTuple):
+    """Where evaluating a template stopped."""
+
+    path: str
+    line: int
+
+
+def places(traceback: TracebackType | None) -> list[Place]:
+    """The lines of templates in a traceback, outermost first."""
+    found: list[Place] = []
+    while traceback is not None:
+        frame = traceback.tb_frame
+        template = frame.f_globals.get("__jinja_template__")
+        if template is not None and template.filename:
+            found.append(Place(template.filename, template.get_corresponding_lineno(traceback.tb_lineno)))
+        elif "__jinja_exception__" in frame.f_globals:
+            found.append(Place(frame.f_code.co_filename, traceback.tb_lineno))
+        traceback = traceback.tb_next
+    return found
+
+
+EVALUATION: Final = (
+    TemplateError,
+    SecurityError,
+    TypeError,
+    ValueError,
+    KeyError,
+    AttributeError,
+    IndexError,
+    ArithmeticError,
+    LookupError,
+)
+"""What evaluating somebody's template may raise, besides our own refusals."""
+
+
+def syntax_error(error: TemplateSyntaxError) -> tuple[str, int]:
+    """What is wrong with a template's syntax, and where."""
+    return error.message or "it does not parse", error.lineno

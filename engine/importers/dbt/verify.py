@@ -1,0 +1,103 @@
+"""The new project is compiled; what does not compile is refused with what the compiler says, and the rest stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Final
+
+from interlock.engine.clock import Clock, stamp
+from interlock.engine.diagnostics import Diagnostic, Refused
+from interlock.engine.importers.dbt.convert import Conversion
+from interlock.engine.importers.dbt.nodes import Node, Problem
+from interlock.engine.project.load import load, relation_conflicts
+from interlock.engine.project.targets import choose_target
+from interlock.engine.runner.ground import Ground
+
+UNKNOWN: Final = frozenset({"S105", "P425", "W614", "S119"})
+"""Codes of a source that cannot be looked at now: no fault of the import."""
+_CHECK: Final = re.compile(r"checks\[(\d+)\]")
+PASSES_MAX: Final = 50
+
+
+def findings_of(out: Path, environment: Mapping[str, str], clock: Clock) -> tuple[Diagnostic, ...]:
+    """All findings of the new project that are errors."""
+    project = load(out, environment=environment, variables={})
+    target = choose_target(project, "dev", writes=False)
+    ground = Ground(
+        project=project, target=target, clock=clock, actor="import", wait_seconds=None, redact=lambda text: text, read=lambda _: project, variables={}
+    )  # fmt: skip
+    as_of = stamp(clock())
+    try:
+        with closing(ground.scratch()) as scratch:
+            compiled = ground.compile(as_of, scratch, target_is="absent")
+    except Refused as refusal:
+        return refusal.findings
+    found = (*project.findings, *relation_conflicts(project, target), *compiled.findings)
+    return tuple(finding for finding in found if finding.severity == "error")
+
+
+def drop_what_fails(conversion: Conversion, findings: tuple[Diagnostic, ...]) -> tuple[bool, tuple[Diagnostic, ...]]:
+    """Refuse the nodes and tests that findings are about; answers whether any was, and with findings that concern none."""
+    by_path = {path: node for node in conversion.found.nodes if node.live for path in node.written}
+    unknown_sources = {
+        finding.at.path for finding in findings if finding.code in UNKNOWN and finding.at is not None and finding.at.path == "sources.toml"
+    }
+    left: list[Diagnostic] = []
+    changed = False
+    for finding in sorted(findings, key=lambda each: each.code == "L220"):
+        node = by_path.get(finding.at.path) if finding.at is not None else None
+        if node is None:
+            node = next((each for each in conversion.found.nodes if each.live and each.into and each.into == finding.subject), None)
+        if node is None:
+            if not (finding.code in UNKNOWN and unknown_sources):
+                left.append(finding)
+            continue
+        if finding.code == "L220" and (changed or unknown_sources):
+            continue  # what it reads was refused just now, or has columns that cannot be looked at
+        key = finding.at.key if finding.at is not None else ""
+        check = _CHECK.match(key)
+        if check is not None and int(check[1]) < len(node.checks):
+            changed = _drop_check(conversion, node, int(check[1]), finding) or changed
+            continue
+        if node.live:
+            node.problem = _problem(node, finding)
+            changed = True
+    return changed, tuple(left)
+
+
+def _drop_check(conversion: Conversion, node: Node, index: int, finding: Diagnostic) -> bool:
+    name = str(node.checks[index].get("name"))
+    for test in conversion.tests:
+        if test.owner is node and name in test.keys:
+            if test.problem is None:
+                test.problem = Problem(
+                    "D815", f"as a check it does not compile: {_said(finding)}", finding.remedy or "write it anew", test.line, test.path
+                )
+            node.checks = [check for check in node.checks if check.get("name") not in test.keys]
+            return True
+    node.problem = _problem(node, finding)
+    return True
+
+
+def _problem(node: Node, finding: Diagnostic) -> Problem:
+    return Problem(
+        "D817", _said(finding), finding.remedy or "correct it in the dbt project, and import again", _line(node, finding), node.file.path
+    )
+
+
+def _said(finding: Diagnostic) -> str:
+    because = f" ({finding.because.splitlines()[0]})" if finding.because else ""
+    return f"[{finding.code}] {finding.summary}{because}"
+
+
+def _line(node: Node, finding: Diagnostic) -> int | None:
+    """The line in the dbt file: that of the same text, if it has it."""
+    excerpt = finding.at.excerpt.strip() if finding.at is not None else ""
+    if excerpt:
+        for number, text in enumerate(node.file.text.splitlines(), 1):
+            if text.strip() == excerpt:
+                return number
+    return node.line

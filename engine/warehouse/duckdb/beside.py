@@ -1,0 +1,94 @@
+"""Two database files side by side, both read-only: whether relations of one are those of the other, row for row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+
+from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify
+from interlock.engine.warehouse.duckdb.quoting import identifier, string
+from interlock.engine.warehouse.protocol import ALIAS
+
+SHOWN_MAX = 5
+
+
+class Side(NamedTuple):
+    """What two relations of one name differ in. `because` is empty where they are equal."""
+
+    name: str
+    found: bool
+    because: str = ""
+    rows_here: int | None = None
+    rows_there: int | None = None
+    only_here: int = 0
+    only_there: int = 0
+    columns: tuple[str, ...] = ()
+    first_only_here: tuple[tuple[str | None, ...], ...] = ()
+    first_only_there: tuple[tuple[str | None, ...], ...] = ()
+
+
+def compare(here: Path, there: Path, relations: Iterable[tuple[str, str, str]]) -> list[Side]:
+    """Compare relations, given as (name for people, schema, relation), between two database files.
+
+    Raises:
+        WarehouseError: a file cannot be opened.
+    """
+    # Views name their own catalog in their text, so the other file keeps its own name.
+    other = there.stem if there.stem not in {ALIAS, "memory", "system", "temp"} else "the_other"
+    try:
+        connection = duckdb.connect(":memory:")
+        try:
+            connection.execute("SET TimeZone = 'UTC'")
+            for path, alias in ((here, ALIAS), (there, other)):
+                connection.execute(f"ATTACH {string(str(path))} AS {identifier(alias)} (READ_ONLY)")
+            return [_side(connection, other, *relation) for relation in relations]
+        finally:
+            connection.close()
+    except DRIVER_ERRORS as error:
+        raise classify(error) from error  # type: ignore[arg-type]
+
+
+def _side(connection: duckdb.DuckDBPyConnection, other: str, name: str, schema: str, relation: str) -> Side:
+    columns = [_columns(connection, catalog, schema, relation) for catalog in (ALIAS, other)]
+    if not columns[0] or not columns[1]:
+        where = "dbt's warehouse has no such relation" if columns[0] else "it is not built here"
+        return Side(name, found=False, because=where)
+    mine, theirs = columns
+    names = tuple(mine)
+    if [column.lower() for column in mine] != [column.lower() for column in theirs]:
+        because = f"columns here: {', '.join(mine)}; there: {', '.join(theirs)}"
+        return Side(name, found=True, because=because, columns=names)
+    types = [
+        f"`{column}` is {mine[column]} here and {type_} there"
+        for column, type_ in zip(mine, theirs.values(), strict=True)
+        if mine[column] != type_
+    ]
+    listed = ", ".join(identifier(column) for column in names)
+    texts = ", ".join(f"CAST({identifier(column)} AS VARCHAR)" for column in names)
+    try:
+        here, there = (
+            f"SELECT {listed} FROM {identifier(catalog)}.{identifier(schema)}.{identifier(relation)}" for catalog in (ALIAS, other)
+        )
+        only_here, only_there = f"{here} EXCEPT ALL {there}", f"{there} EXCEPT ALL {here}"
+        counts = [_rows(connection, f"SELECT count(*) FROM ({query})")[0][0] for query in (here, there, only_here, only_there)]
+        first = [
+            tuple(tuple(row) for row in _rows(connection, f"SELECT {texts} FROM ({query}) ORDER BY ALL LIMIT {SHOWN_MAX}"))
+            for query in (only_here, only_there)
+        ]
+    except DRIVER_ERRORS as error:
+        return Side(name, found=False, because=classify(error).message, columns=names)  # type: ignore[arg-type]
+    because = "; ".join([*types, *([f"{counts[2]} rows only here, {counts[3]} only there"] if counts[2] or counts[3] else [])])
+    return Side(name, True, because, counts[0], counts[1], counts[2], counts[3], names, first[0], first[1])
+
+
+def _columns(connection: duckdb.DuckDBPyConnection, catalog: str, schema: str, relation: str) -> dict[str, str]:
+    query = """SELECT column_name, data_type FROM duckdb_columns()
+        WHERE lower(database_name) = lower(?) AND lower(schema_name) = lower(?) AND lower(table_name) = lower(?) ORDER BY column_index"""
+    return dict(connection.execute(query, [catalog, schema, relation]).fetchall())
+
+
+def _rows(connection: duckdb.DuckDBPyConnection, query: str) -> list[Any]:
+    return connection.execute(query).fetchall()
