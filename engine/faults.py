@@ -112,7 +112,7 @@ def parse(text: str) -> tuple[str, int, How]:
     Raises:
         ValueError: it is not of that form. A test that arms nothing by a typo would pass for nothing.
     """
-    parts = text.split(":")
+    parts = text.rsplit(":", 2)  # a point may have a colon in its name, as the checks have
     if len(parts) == 3 and parts[0] and parts[1].isdecimal() and int(parts[1]) > 0:
         name, nth, how = parts
         if how == "kill":

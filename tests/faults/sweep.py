@@ -163,6 +163,12 @@ def again(sweep: Sweep, seed: int, count: int) -> list[Case]:
     return found
 
 
+def say(text: str) -> None:
+    """To whoever waits for it."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def main() -> int:
     """From the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -190,16 +196,18 @@ def main() -> int:
                     cases = [case for case in cases if getattr(asked, name) in (None, getattr(case, name))]
                 cases = cases[first - 1 :: every]
             points = {fault.partition(":")[0] for visited in sweep.visits.values() for fault in visited}
-            print(f"{len(points)} points, {sum(map(len, sweep.visits.values()))} visits, {len(cases)} cases", flush=True)
-            for case in cases:
+            say(f"{len(points)} points, {sum(map(len, sweep.visits.values()))} visits, {len(cases)} cases")
+            for number, case in enumerate(cases, 1):
+                if number % 100 == 0:
+                    say(f"{number} played, {len(failures)} failed")
                 try:
                     sweep.play(case)
                 except AssertionError as error:
                     failures.append(case)
-                    print(f"FAILED {str(error)[:3000]}", flush=True)
+                    say(f"FAILED {str(error)[:3000]}")
         finally:
             sweep.close()
-    print(f"{len(cases) - len(failures)} of {len(cases)} cases hold, in {time.monotonic() - begun:.0f} s")
+    say(f"{len(cases) - len(failures)} of {len(cases)} cases hold, in {time.monotonic() - begun:.0f} s")
     return 1 if failures else 0
 
 

@@ -1,0 +1,307 @@
+"""Every row of both recovery tables, reached by files and databases as they come to be, and not by calling the tables."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import duckdb
+import msgspec
+import pytest
+from tests.faults import world
+from tests.faults.sweep import Server
+from tests.faults.test_histories import FILES, NEWS, cut, failed, forge
+
+from interlock.engine.planner import choose
+from interlock.engine.planner.recovery import ModelRow, tables
+from interlock.machines.records import canonical, digest
+
+BESIDE = "world.duckdb.interlock"
+BEHIND_AUTHORITY = {
+    "M3": "A13: the ledger does not know the receipt that the head names",
+    "M12": "A15: a refusal names a receipt",
+    "M13": "A13 or A14: the head is of somebody else",
+    "M14": "the bulk probe that cannot be read refuses the whole plan (W6xx), and no model is asked for",
+}
+"""Rows that the authority table stops before they are asked for: they are the second lock on the same door."""
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("rows") / "shop"
+    world.lay(root, FILES)
+    assert world.command(root, "run").exit == 0
+    world.lay(root, {"landing/b.csv": NEWS})
+    return root
+
+
+class Place:
+    """A copy of the built project, or a new one, and what may be done to it."""
+
+    def __init__(self, root: Path, built: Path, server: Server) -> None:
+        self.root = root
+        self.built = built
+        self.server = server
+
+    def new(self) -> None:
+        shutil.rmtree(self.root)
+        world.lay(self.root, FILES)
+
+    def kill(self, point: str, *words: str) -> None:
+        assert self.server.give(self.root, *(words or ("run",)), fault=f"{point}:kill") == -9
+
+    def sql(self, text: str) -> None:
+        with duckdb.connect(str(self.root / "world.duckdb")) as connection:
+            connection.execute(text)
+
+    def forget_ledger(self) -> None:
+        shutil.rmtree(self.root / BESIDE)
+
+    @property
+    def segment(self) -> Path:
+        return self.root / BESIDE / world.PROJECT / "ledger" / "000001.jsonl"
+
+
+def nothing(place: Place) -> None:
+    place.new()
+
+
+def no_identity_and_no_ledger(place: Place) -> None:
+    place.forget_ledger()
+    place.sql("DELETE FROM interlock.identity")
+
+
+def no_ledger(place: Place) -> None:
+    place.forget_ledger()
+
+
+def identity_that_does_not_answer(place: Place) -> None:
+    place.sql("ALTER TABLE interlock.identity RENAME COLUMN warehouse TO something_else")
+
+
+def before_genesis(place: Place) -> None:
+    place.new()
+    place.kill("warehouse.genesis.before:1")
+
+
+def after_genesis(place: Place) -> None:
+    place.new()
+    place.kill("warehouse.genesis.commit.after:1")
+
+
+def ledger_of_before_the_first_write(place: Place) -> None:
+    after_genesis(place)
+    shutil.copytree(place.root / BESIDE, place.root / "kept")
+    assert world.command(place.root, "run").exit == 0
+    place.forget_ledger()
+    (place.root / "kept").rename(place.root / BESIDE)
+
+
+def database_of_another_ledger(place: Place) -> None:
+    kept = place.root.with_name("kept")
+    (place.root / BESIDE).rename(kept)
+    (place.root / "world.duckdb").unlink()
+    assert world.command(place.root, "run").exit == 0
+    place.forget_ledger()
+    kept.rename(place.root / BESIDE)
+
+
+def no_database(place: Place) -> None:
+    (place.root / "world.duckdb").unlink()
+
+
+def another_database(place: Place) -> None:
+    (place.root / "world.duckdb").unlink()
+    place.sql("CREATE TABLE elsewhere (i BIGINT)")
+
+
+def nothing_done(place: Place) -> None:
+    """As the last run left it."""
+
+
+def killed_after_commit(place: Place) -> None:
+    place.kill("warehouse.commit.after:1")
+
+
+def ledger_of_yesterday(place: Place) -> None:
+    assert world.command(place.root, "run").exit == 0
+    place.forget_ledger()
+    shutil.copytree(place.built / BESIDE, place.root / BESIDE)
+
+
+def database_of_yesterday(place: Place) -> None:
+    assert world.command(place.root, "run").exit == 0
+    shutil.copyfile(place.built / "world.duckdb", place.root / "world.duckdb")
+
+
+def forged(place: Place) -> None:
+    place.kill("warehouse.commit.after:1")
+    forge(place.root, failed)
+    assert world.command(place.root, "run").exit == 4
+
+
+def flipped(place: Place) -> None:
+    content = bytearray(place.segment.read_bytes())
+    content[len(content) // 2] ^= 1
+    place.segment.write_bytes(content)
+
+
+def no_file(place: Place) -> None:
+    place.segment.unlink()
+    place.segment.mkdir()
+
+
+AUTHORITY: dict[str, Callable[[Place], None]] = {
+    "A1": nothing,
+    "A2": no_identity_and_no_ledger,
+    "A3": no_ledger,
+    "A4": identity_that_does_not_answer,
+    "A5": before_genesis,
+    "A6": after_genesis,
+    "A7": ledger_of_before_the_first_write,
+    "A8": database_of_another_ledger,
+    "A9": no_database,
+    "A10": another_database,
+    "A11": nothing_done,
+    "A12": killed_after_commit,
+    "A13": ledger_of_yesterday,
+    "A14": database_of_yesterday,
+    "A15": forged,
+    "A16": flipped,
+    "A17": no_file,
+}
+
+
+def somebody_elses(place: Place) -> None:
+    place.new()
+    place.sql("CREATE TABLE a (i BIGINT)")
+
+
+def dropped(place: Place) -> None:
+    place.sql("DROP TABLE a")
+
+
+def reshaped(place: Place) -> None:
+    place.sql("ALTER TABLE a ADD COLUMN more BIGINT")
+
+
+def replaced(place: Place) -> None:
+    place.sql("CREATE TABLE other AS FROM a; DROP TABLE a; ALTER TABLE other RENAME TO a")
+
+
+def killed_before_commit(place: Place) -> None:
+    place.kill("warehouse.commit.before:1")
+
+
+def killed_after_commit_record_and_cut(place: Place) -> None:
+    place.kill("ledger.write.before:6")
+    cut(place.root)
+
+
+def receipt_of_another_models_attempt(place: Place) -> None:
+    place.kill("warehouse.commit.after:1")
+    with duckdb.connect(str(place.root / "world.duckdb")) as connection:
+        ((body,),) = connection.execute(
+            "SELECT body FROM interlock.receipts JOIN interlock.heads USING (receipt) WHERE heads.model = 'a'"
+        ).fetchall()
+        stored = canonical({**msgspec.json.decode(body), "model": "b"})
+        receipt = digest("receipt", stored)
+        connection.execute(
+            "INSERT INTO interlock.receipts SELECT ?, project, 'b', run, attempt, previous, ? FROM interlock.receipts LIMIT 1",
+            [receipt, stored.decode()],
+        )
+        connection.execute("UPDATE interlock.heads SET receipt = ? WHERE model = 'b'", [receipt])
+
+
+MODEL: dict[str, Callable[[Place], None]] = {
+    "M1": nothing,
+    "M2": somebody_elses,
+    "M4": nothing_done,
+    "M5": dropped,
+    "M6": reshaped,
+    "M7": replaced,
+    "M8": killed_before_commit,
+    "M9": killed_after_commit,
+    "M10": killed_after_commit_record_and_cut,
+    "M11": receipt_of_another_models_attempt,
+}
+
+
+@pytest.fixture
+def place(built: Path, tmp_path: Path, server: Server) -> Place:
+    shutil.copytree(built, tmp_path / "shop")
+    return Place(tmp_path / "shop", built, server)
+
+
+def authority_of(answer: world.Answer) -> str:
+    found = msgspec.json.decode(answer.out)
+    authority = (found["result"] or {}).get("authority")
+    if authority is not None:
+        return str(authority["row"])
+    (finding,) = found["findings"]
+    named = re.search(r"\(row (A\d+)\)", finding["because"])
+    assert named is not None, answer.brief
+    return named[1]
+
+
+@pytest.mark.parametrize("name", AUTHORITY)
+def test_a_row_of_the_authority_table_is_taken(name: str, place: Place) -> None:
+    AUTHORITY[name](place)
+    (row,) = (row for row in tables().authority if row.row == name)
+    answer = world.command(place.root, "plan")
+    assert authority_of(answer) == name, answer.brief
+    assert answer.exit == (4 if row.decision == "refuse" else 0), answer.brief
+    if row.decision == "refuse":
+        assert answer.codes == {row.code}
+        # Whatever writes passes through the same row, and stops there.
+        for command in ("run", "resume"):
+            assert world.command(place.root, command).codes == {row.code}
+    else:
+        again = world.command(place.root, "run")
+        assert again.exit == 0, again.brief
+        world.demand_sound(place.root)
+
+
+@pytest.mark.parametrize("name", MODEL)
+def test_a_row_of_the_model_table_is_taken(name: str, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    MODEL[name](place)
+    taken: list[ModelRow] = []
+    asked = choose.model_row
+
+    def recorded(*case: object) -> ModelRow:
+        taken.append(asked(*case))  # type: ignore[arg-type]
+        return taken[-1]
+
+    monkeypatch.setattr(choose, "model_row", recorded)
+    answer = world.command(place.root, "plan")
+    rows = {row.row: row for row in taken}
+    assert name in rows, (set(rows), answer.brief)
+    if rows[name].decision == "refuse":
+        assert answer.exit in {3, 4}, answer.brief
+        assert rows[name].code in answer.out
+
+
+def test_every_row_has_its_history() -> None:
+    assert set(AUTHORITY) == {row.row for row in tables().authority}
+    assert set(MODEL) | set(BEHIND_AUTHORITY) == {row.row for row in tables().model}
+    assert not set(MODEL) & set(BEHIND_AUTHORITY)
+    behind = [row for row in tables().model if row.row in BEHIND_AUTHORITY]
+    assert all(row.decision == "refuse" for row in behind)
+
+
+def test_a_checkpoint_that_the_warehouse_lost_is_found_when_it_is_settled(place: Place) -> None:
+    killed_after_commit_record_and_cut(place)
+    answer = world.command(place.root, "resume")
+    assert answer.exit == 4, answer.brief
+    assert world.command(place.root, "ledger", "accept-warehouse", "--yes").exit == 0
+    assert world.command(place.root, "run").exit == 0
+    world.demand_sound(place.root)
