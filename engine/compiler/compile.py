@@ -143,6 +143,7 @@ class _Compilation:
             environment=environment_of(resolved),
             collation=resolved["default_collation"],
             aggregates=parser.functions().aggregates,
+            settings=resolved,
         )
 
     def _run(self, node: Node) -> str:

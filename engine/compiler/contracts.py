@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from interlock.engine.compiler.types import Incomplete, canonical_type
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
 from interlock.engine.project.project import Contract
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.machines.evidence import Column, ContractFinding, PromisedColumn
+
+AT_RUN_TIME: Final = "at run time"
 
 
 class Promises(NamedTuple):
@@ -80,7 +82,14 @@ def promises_of(contract: Contract | None, subject: str, path: str, binder: Bind
 
 
 def compared(
-    contract: Contract | None, promises: Promises, columns: tuple[Column, ...], subject: str, path: str, *, own: Collection[str] = ()
+    contract: Contract | None,
+    promises: Promises,
+    columns: tuple[Column, ...],
+    subject: str,
+    path: str,
+    *,
+    own: Collection[str] = (),
+    never_null: Collection[str] = (),
 ) -> tuple[list[Diagnostic], tuple[ContractFinding, ...]]:
     """What the compiled columns say of each promise.
 
@@ -91,6 +100,7 @@ def compared(
         subject: the model.
         path: the file in which the contract stands.
         own: columns that we add: they are no extra columns.
+        never_null: columns that are proved never null, in small letters.
     """
     if contract is None:
         return [], ()
@@ -126,6 +136,20 @@ def compared(
                 "columns",
                 promise.column,
                 "type",
+            )
+        elif promise.nulls == "forbidden" and column.name.lower() in never_null:
+            findings.append(ContractFinding(column=promise.column, proof="compiled", because="its expression is never null"))
+        elif promise.nulls == "forbidden" and AT_RUN_TIME not in {contract.prove, contract.columns[promise.column].prove}:
+            because = "nothing in the SQL, and nothing that is promised of what it reads, excludes nulls"
+            findings.append(ContractFinding(column=promise.column, proof="unproved", because=because))
+            report.add(
+                "C308",
+                f"`nullable = false` of column `{column.name}` is not proved",
+                because,
+                f'exclude nulls, as by `WHERE {column.name} IS NOT NULL`, or write `prove = "at run time"`: a null then stops the write',
+                "columns",
+                promise.column,
+                "nullable",
             )
         elif promise.nulls == "forbidden":
             at_run_time.append(column.name)

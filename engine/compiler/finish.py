@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from interlock.engine.compiler.compiled import CompiledModel
-from interlock.engine.compiler.contracts import compared
 from interlock.engine.compiler.digests import (
     NOT_IN_DEFINITION,
     definition_of,
@@ -26,11 +25,6 @@ def finished(unit: Unit, around: Surroundings, layer: int) -> CompiledModel:
         parts = definition_parts_of_seed(unit.file, unit.columns)
     else:
         parts = _definition_parts(unit, unit.file, around)
-    _, contract_findings = (
-        compared(unit.file.contract, unit.promises, unit.relation_columns(), unit.name, unit.path, own=unit.own_columns())
-        if unit.bound
-        else ([], ())
-    )
     reads = sorted({node.name for node in unit.texts_read() if node.kind != "source"})
     upstream = [around.units[name] for name in reads if name in around.units]
     tables, views, sources = _reached(unit, upstream)
@@ -65,7 +59,7 @@ def finished(unit: Unit, around: Surroundings, layer: int) -> CompiledModel:
         layer=layer,
         contract=unit.promises.columns,
         extra_columns=unit.file.contract.extra_columns if unit.file.contract else "allow",
-        contract_findings=contract_findings,
+        contract_findings=unit.contract_findings,
         checks=unit.checks,
         digests=Digests(
             definition=definition_of(parts),

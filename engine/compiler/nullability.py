@@ -172,9 +172,7 @@ class Nullability:
             if right is None or len(right) != len(assumed):
                 self._memory = {**memory, id(node): tuple(column.again(column.name, never_null=False) for column in assumed)}
                 return self._memory[id(node)]
-            found = [
-                one.never_null and other.never_null and one.json == other.json for one, other in zip(assumed, right, strict=True)
-            ]
+            found = [one.never_null and other.never_null and one.json == other.json for one, other in zip(assumed, right, strict=True)]
             if found == [column.never_null for column in assumed]:
                 return tuple(
                     Column(one.name, never_null=one.never_null, json=one.json or other.json, merged=(one, other))

@@ -54,7 +54,9 @@ class Column:
 
     def again(self, name: str | None, *, never_null: bool | None = None) -> Column:
         """A column with the same values under another name."""
-        return Column(name, never_null=self.never_null if never_null is None else never_null, json=self.json, merged=(self,), type=self.type)
+        return Column(
+            name, never_null=self.never_null if never_null is None else never_null, json=self.json, merged=(self,), type=self.type
+        )
 
 
 Columns: TypeAlias = tuple[Column, ...] | None
@@ -224,9 +226,7 @@ def _bare(name: str, env: Env, *, alone: bool = False) -> Column | Tree | Field 
         return None
     column = rows.merged.get(name)
     if column is None:
-        found = [
-            each for binding in rows.bindings for each in binding.columns or () if each.name is not None and each.name.lower() == name
-        ]
+        found = [each for binding in rows.bindings for each in binding.columns or () if each.name is not None and each.name.lower() == name]
         if len(found) > 1:
             return None
         column = found[0] if found else None

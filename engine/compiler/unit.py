@@ -15,6 +15,7 @@ from interlock.engine.compiler.digests import (
 )
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.outputs import Output, OutputNames, misplaced, unnamed
+from interlock.engine.compiler.proofs import query_never_null
 from interlock.engine.compiler.reading import Cast
 from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
@@ -24,7 +25,7 @@ from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.engine.warehouse.duckdb.parser import Tree
 from interlock.engine.warehouse.target import TargetConfig
-from interlock.machines.evidence import Column
+from interlock.machines.evidence import Column, ContractFinding
 
 VALIDITY = ("valid_from", "valid_to")
 """Columns that a snapshot's relation has after those of its query."""
@@ -44,6 +45,8 @@ class Surroundings(NamedTuple):
     environment: str
     collation: str
     aggregates: frozenset[str]
+    settings: Mapping[str, str]
+    """That change answers, resolved."""
 
 
 class Unit:
@@ -64,6 +67,8 @@ class Unit:
         self.findings: list[Diagnostic] = [finding for each in self.drafts for finding in each.findings]
         self.columns: tuple[Column, ...] = ()
         self.promises = Promises((), ())
+        self.contract_findings: tuple[ContractFinding, ...] = ()
+        self._never_null: frozenset[str] | None = None
         self.sql = ""
         self.bound_sql = ""
         self.checks: tuple[CompiledCheck, ...] = ()
@@ -114,6 +119,12 @@ class Unit:
         """Everything found."""
         return [*(self.analysis.findings if self.analysis is not None else []), *self.findings]
 
+    def never_null(self, around: Surroundings) -> frozenset[str]:
+        """Columns of its query that are proved never null, in small letters; worked out once, where somebody asks."""
+        if self._never_null is None:
+            self._never_null = query_never_null(self, around)
+        return self._never_null
+
     # --- binding ------------------------------------------------------------------------------------------------------
 
     def bind(self, around: Surroundings) -> None:
@@ -121,14 +132,14 @@ class Unit:
         self.promises = promises_of(self.file.contract, self.name, self.path, around.binder)
         self.findings += self.promises.findings
         if isinstance(self.file, SeedFile):
-            self._seed(self.file, around.binder)
+            self._seed(self.file, around)
         elif self.analysis is not None and not self.analysis.broken:
             self._query(self.file, self.analysis, around)
 
-    def _seed(self, seed: SeedFile, binder: Binder) -> None:
+    def _seed(self, seed: SeedFile, around: Surroundings) -> None:
         columns: list[Column] = []
         for column in seed.columns:
-            found = canonical_type(column.type, binder)
+            found = canonical_type(column.type, around.binder)
             if isinstance(found, NotBound):
                 at = Position(path=self.path, key=f"columns.{column.name}")
                 remedy = (
@@ -144,7 +155,7 @@ class Unit:
         if len(columns) == len(seed.columns):
             self.columns = tuple(columns)
             self.bound = True
-            self._compare()
+            self._compare(around)
 
     def _query(self, model: ModelFile, analysis: Analysis, around: Surroundings) -> None:
         run = analysis.rendered(around.run)
@@ -162,11 +173,17 @@ class Unit:
         self.findings += columns_named(model, found, around.collation)
         self.restricted, wrong = spans_of(model, analysis, run, around.run, around.columns_of)
         self.findings += wrong
-        self._compare()
+        self._compare(around)
 
-    def _compare(self) -> None:
+    def _compare(self, around: Surroundings) -> None:
+        asked = any(promise.nulls == "forbidden" for promise in self.promises.columns)
+        proved = self.never_null(around) if asked else frozenset()
+        if asked and self.kind == "snapshot":
+            proved |= {"valid_from"}
+        found, self.contract_findings = compared(
+            self.file.contract, self.promises, self.relation_columns(), self.name, self.path, own=self.own_columns(), never_null=proved
+        )
         if not self.promises.findings:
-            found, _ = compared(self.file.contract, self.promises, self.relation_columns(), self.name, self.path, own=self.own_columns())
             self.findings += found
 
     def own_columns(self) -> tuple[str, ...]:

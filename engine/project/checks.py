@@ -248,14 +248,16 @@ def contract_of(document: Document, path: KeyPath, table: ContractTable) -> Cont
             continue
         seen[name.lower()] = name
         columns[name] = _contract_column(document, here, column)
-    return Contract(columns=columns, extra_columns=table.extra_columns)
+    return Contract(columns=columns, extra_columns=table.extra_columns, prove=table.prove)
 
 
 def _contract_column(document: Document, path: KeyPath, column: str | ContractColumnTable) -> ContractColumn:
     if isinstance(column, str):
         return ContractColumn(type=_type(document, path, column))
     declared = None if column.type is UNSET else _type(document, (*path, "type"), column.type)
-    return ContractColumn(type=declared, nullable=column.nullable, protected=column.protected, description=column.description)
+    return ContractColumn(
+        type=declared, nullable=column.nullable, protected=column.protected, description=column.description, prove=column.prove
+    )
 
 
 def _type(document: Document, path: KeyPath, text: str) -> str | None:

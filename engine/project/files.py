@@ -120,12 +120,18 @@ class CheckTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     description: Annotated[str, Meta(description="For people.")] = ""
 
 
+Proof = Literal["compiled", "at run time"]
+
+
 class ContractColumnTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is promised of one column."""
 
     type: Annotated[str | UnsetType, Meta(description="The warehouse's type, complete: DECIMAL(18, 2), not DECIMAL.")] = UNSET
     nullable: Annotated[bool, Meta(description="false: the column holds no nulls.")] = True
     protected: Annotated[bool, Meta(description="The column may never disappear.")] = False
+    prove: Annotated[Proof, Meta(description="at run time: that it holds no nulls may be seen on the rows, before they are visible.")] = (
+        "compiled"
+    )
     description: Annotated[str, Meta(description="For people.")] = ""
 
 
@@ -134,6 +140,7 @@ class ContractTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     columns: Annotated[dict[str, str | ContractColumnTable], Meta(description="By name: a type, or a table.")]
     extra_columns: Annotated[Literal["allow", "refuse"], Meta(description="Whether the model may have other columns.")] = "allow"
+    prove: Annotated[Proof, Meta(description="As for one column, for all of them.")] = "compiled"
 
 
 # --- models, seeds, defaults, sources ---------------------------------------------------------------------------------

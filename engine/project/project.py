@@ -25,6 +25,8 @@ class ContractColumn(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     nullable: bool = True
     protected: bool = False
     description: str = ""
+    prove: Literal["compiled", "at run time"] = "compiled"
+    """Whether nulls must be excluded by what is compiled, or may be by the rows."""
 
 
 class Contract(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,6 +34,8 @@ class Contract(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     columns: dict[str, ContractColumn]
     extra_columns: Literal["allow", "refuse"] = "allow"
+    prove: Literal["compiled", "at run time"] = "compiled"
+    """For all of its columns."""
 
 
 class Unique(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="unique"):

@@ -19,7 +19,8 @@ def known(tables: Tables, table: Tree) -> Columns:
     if columns is None:
         return None
     return tuple(
-        Column(name, never_null="NOT NULL" in kind, json="JSON" in kind, type=kind.removesuffix(" NOT NULL")) for name, kind in columns.items()
+        Column(name, never_null="NOT NULL" in kind, json="JSON" in kind, type=kind.removesuffix(" NOT NULL"))
+        for name, kind in columns.items()
     )
 
 
@@ -28,7 +29,5 @@ def proved(text: str, tables: Tables, settings: Mapping[str, str] | None = None)
     found = parser.parse(text)
     assert isinstance(found, Statements), found
     reading = Reading(found.trees[0])
-    looked = Nullability(
-        reading, lambda table: known(tables, table), aggregates=parser.functions().aggregates, settings=settings
-    ).root()
+    looked = Nullability(reading, lambda table: known(tables, table), aggregates=parser.functions().aggregates, settings=settings).root()
     return None if looked is None else [column.never_null for column in looked]

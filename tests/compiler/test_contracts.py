@@ -50,8 +50,84 @@ def test_a_type_may_be_spelled_as_the_warehouse_understands_it(tmp_path: Path) -
     assert [finding.proof for finding in found.models["m"].contract_findings] == ["compiled"] * 3
 
 
-def test_not_null_is_proved_on_the_rows_and_said_so(tmp_path: Path) -> None:
+def test_a_promise_of_no_nulls_that_nothing_proves_stops_compilation(tmp_path: Path) -> None:
     found = model(tmp_path, TEXT, _contract("id]\nnullable = false"))
+    assert codes(found) == ["C308"]
+    finding = the(found, "C308")
+    assert (finding.at is not None and finding.at.key, finding.severity) == ("contract.columns.id.nullable", "error")
+    assert "prove" in finding.remedy
+    assert [finding.proof for finding in found.models["m"].contract_findings] == ["unproved"]
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("select id from raw.orders where id > 0", {}),
+        ("select coalesce(id, 0) as id from raw.orders", {}),
+        ("select id from v", {"models/v.sql": "select id from raw.orders where id is not null"}),
+        (
+            "select id from e",
+            {"models/e.sql": "select count(*) as id from raw.orders", "models/e.toml": 'materialized = "ephemeral"'},
+        ),
+        ("select place as id from letters", {"seeds/letters.csv": "letter,place\na,1\n,2\n"}),
+        (
+            "select id from t",
+            {
+                "models/t.sql": "select id from raw.orders",
+                "models/t.toml": 'materialized = "table"\n[contract]\nprove = "at run time"\n[contract.columns.id]\nnullable = false',
+            },
+        ),
+        (
+            "select id from t",
+            {"models/t.sql": "select id from raw.orders", "models/t.toml": 'materialized = "table"\n[[checks]]\nnot_null = ["id"]'},
+        ),
+        ("select id from raw.things", {"sources.toml": '[sources."raw.things".columns]\nid = {type = "BIGINT", nullable = false}'}),
+    ],
+)
+def test_a_promise_of_no_nulls_is_proved_by_the_text_and_what_it_reads(text: str, files: dict[str, str], tmp_path: Path) -> None:
+    found = compiled(tmp_path, {**files, "models/m.sql": text, "models/m.toml": _contract("id]\nnullable = false")})
+    assert errors(found) == []
+    assert [finding.proof for finding in found.models["m"].contract_findings] == ["compiled"]
+
+
+@pytest.mark.parametrize(
+    ("text", "files"),
+    [
+        ("select letter as id from letters", {"seeds/letters.csv": "letter,place\na,1\n,2\n"}),
+        (
+            "select id from v",
+            {
+                "models/v.sql": "select id from raw.orders",
+                "models/v.toml": 'materialized = "view"\n[contract]\nprove = "at run time"\n[contract.columns.id]\nnullable = false',
+            },
+        ),
+        (
+            "select id from t",
+            {
+                "models/t.sql": "select id from raw.orders",
+                "models/t.toml": 'materialized = "table"\n[[checks]]\nnot_null = ["id"]\nseverity = "warn"',
+            },
+        ),
+        (
+            "select id from i",
+            {
+                "models/i.sql": "select id, ordered_at from raw.orders where id > 0",
+                "models/i.toml": 'materialized = "incremental"\nstrategy = "append"\nwatermark = "ordered_at"\non_change = "refuse"',
+            },
+        ),
+    ],
+)
+def test_what_is_no_proof(text: str, files: dict[str, str], tmp_path: Path) -> None:
+    """An empty cell of a seed, a promise of a view, a check that only warns, the text of an incremental whose older rows had another."""
+    found = compiled(tmp_path, {**files, "models/m.sql": text, "models/m.toml": _contract("id]\nnullable = false")})
+    assert "C308" in codes(found)
+
+
+@pytest.mark.parametrize(
+    "where", ['[contract]\nprove = "at run time"\n[contract.columns.id]', '[contract.columns.id]\nprove = "at run time"']
+)
+def test_not_null_is_proved_on_the_rows_and_said_so(where: str, tmp_path: Path) -> None:
+    found = model(tmp_path, TEXT, f"{where}\nnullable = false")
     assert errors(found) == []
     assert the(found, "C307").severity == "note"
     assert [finding.proof for finding in found.models["m"].contract_findings] == ["at_run_time"]

@@ -94,7 +94,8 @@ def test_the_value_of_a_variable_is_part_of_who_reads_it(tmp_path: Path) -> None
     ("toml", "digest"),
     [
         (TOML.replace("BIGINT", "int8"), None),
-        (TOML.replace('type = "BIGINT"', "nullable = false"), "promise"),
+        (TOML.replace('type = "BIGINT"', 'nullable = false\nprove = "at run time"'), "promise"),
+        (TOML.replace('type = "BIGINT"', 'type = "BIGINT"\nprove = "at run time"'), None),
         (TOML.replace('unique = ["id"]', 'not_null = ["id"]'), "promise"),
         (TOML.replace('unique = ["id"]', 'unique = ["id"]\nseverity = "warn"'), "promise"),
         (TOML.replace('"one"', '"two"'), "note"),
