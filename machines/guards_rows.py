@@ -53,7 +53,7 @@ _DELTA: Final[tuple[tuple[str, str, str, str], ...]] = (
         "changed_at_watermark",
         "G535",
         "rows written at the watermark are no longer given by the query",
-        'use strategy = "merge" with a `unique_key`, or "partition"',
+        'use strategy = "merge" with a `unique_key`, or "partition"; or make the table anew with `--full-refresh`',
     ),
     (
         "lossy_casts",

@@ -82,6 +82,16 @@ def macros_of(files: Iterable[MacroFile], values: Values, binder: Binder) -> Mac
                         "rename one; overloads go in one statement",
                     )
                 )
+            elif draft.name in parser.functions().names:
+                findings.append(
+                    _finding(
+                        draft,
+                        "S106",
+                        f"macro `{draft.name}` is called like a function of DuckDB",
+                        "it would stand in that function's place everywhere, in the statements that count and check rows, too",
+                        "give it another name",
+                    )
+                )
             else:
                 drafts[draft.name] = draft
     created = _created(drafts, binder, findings)

@@ -17,7 +17,7 @@ from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.compiler.sources import database_alias, match_files, source_sql
 from interlock.engine.compiler.world import World
-from interlock.engine.diagnostics import Diagnostic, Refused, refused
+from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, refused
 from interlock.engine.ledger.places import ledger_directory, lock_path
 from interlock.engine.project.project import Project, Source
 from interlock.engine.warehouse.duckdb.files import demand_openable, file_state
@@ -168,7 +168,24 @@ class Ground:
         world = discover(self.project, self.target, reader, catalog, only=names)
         if remembered:
             world = msgspec.structs.replace(world, sources={**remembered, **world.sources})
-        return compile_project(self.project, self.target, as_of=as_of, world=world)
+        compiled = compile_project(self.project, self.target, as_of=as_of, world=world)
+        return msgspec.structs.replace(compiled, findings=(*compiled.findings, *self._unread(compiled)))
+
+    def _unread(self, compiled: Compiled) -> list[Diagnostic]:
+        """S121 for each `--vars` that nothing reads: a misspelt one would be the default, silently."""
+        if any(finding.severity == "error" for finding in (*self.project.findings, *compiled.findings)):
+            return []  # what does not compile may have read it
+        return [
+            Diagnostic(
+                code="S121",
+                summary=f"nothing reads the variable `{name}`",
+                because="no model, check or macro has `$" + name + "` in it",
+                remedy=did_you_mean(name, compiled.variables, "leave it out"),
+                subject=name,
+            )
+            for name in self.variables
+            if name not in compiled.variables
+        ]
 
 
 def actor_of(environment: Mapping[str, str]) -> str:

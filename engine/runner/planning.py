@@ -249,7 +249,9 @@ def _check_options(options: Options, selected: frozenset[str], compiled: Compile
                     code="P422",
                     summary=f"{option} names `{model}`",
                     because=because,
-                    remedy=did_you_mean(model, selected, "select it too, or take the option out"),
+                    remedy="take the option out"
+                    if model in selected
+                    else did_you_mean(model, selected, "select it too, or take the option out"),
                 )
             )
     ranged = options.range_low is not None or options.range_high is not None

@@ -102,6 +102,8 @@ class Functions(NamedTuple):
     aggregates: frozenset[str]
     unstable: frozenset[str]
     """Those that are not `CONSISTENT`."""
+    names: frozenset[str] = frozenset()
+    """All of them."""
 
 
 @functools.cache
@@ -112,6 +114,7 @@ def functions() -> Functions:
     return Functions(
         aggregates=frozenset(name for name, kind, _ in rows if kind == "aggregate"),
         unstable=frozenset(name for name, _, stability in rows if stability not in {None, "CONSISTENT"}),
+        names=frozenset(name for name, _, _ in rows),
     )
 
 
