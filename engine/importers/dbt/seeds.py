@@ -60,12 +60,17 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
         node.refuse("D825", f"its delimiter is `{delimiter}`", "use a single character")
         return
     try:
-        found = [row for _, row in rows(node.file.text, delimiter)]
+        numbered = list(rows(node.file.text, delimiter))
     except Malformed as error:
         node.refuse("D825", f"the file cannot be read: {error.because}", "correct it", error.line)
         return
+    found = [row for _, row in numbered]
     if not found:
         node.refuse("D825", "the file is empty", "give it a header")
+        return
+    ragged = next(((line, row) for line, row in numbered if len(row) != len(found[0])), None)
+    if ragged is not None:
+        node.refuse("D825", f"the row has {len(ragged[1])} cells and the header has {len(found[0])}", "correct the file", ragged[0])
         return
     header = [cell or "" for cell in found[0]]
     declared = {str(name).strip('"').lower(): str(type_) for name, type_ in (config.get("column_types") or {}).items()}

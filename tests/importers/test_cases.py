@@ -1,0 +1,317 @@
+"""Cases in which importers have failed, each with its right behaviour."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.importers.dbt_projects import imported
+
+FILTERED = """
+    {{ config(materialized='incremental', unique_key='id') }}
+    select 1 as id, timestamp '2024-01-01' as event_time
+    {% if is_incremental() %}
+    where event_time > (select max(event_time) from {{ this }})
+    {% endif %}
+"""
+
+
+def test_a_ref_in_an_sql_comment_is_executed_and_said(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/a.sql": "select 1 as id",
+            "models/b.sql": "-- was: {{ ref('a') }}\nselect 2 as id",
+            "models/c.sql": "select 1 as x\n-- {{ ref('gone') }}\n",
+        },
+    )
+    assert "line 1" in found.item("b").why
+    assert [finding.code for finding in found.done.findings] == ["D814"]
+    assert found.item("c").code == "D807"
+    assert found.item("c").line == 2
+    assert "SQL comment" in found.item("c").why
+
+
+def test_a_branch_on_a_query_s_result_is_refused(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/b.sql": "select 1 as id",
+            "models/a.sql": "{% if execute and run_query('select 1').columns[0][0] > 0 %} select * from {{ ref('b') }} {% else %} select 1 as id {% endif %}",
+            "models/c.sql": "select * from {{ ref('a') }}",
+        },
+    )
+    assert (found.item("a").code, found.item("c").code) == ("D804", "D808")
+    assert found.item("a").place == "models/a.sql:1"
+    assert found.item("b").status == "converted"
+
+
+def test_a_computed_name_of_a_variable_is_evaluated_and_said(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/a.sql": "{% set k = 'w_' ~ target.name %}select {{ var(k, 1) }} as id",
+            "models/b.sql": "select {{ var('nowhere') }} as id",
+        },
+    )
+    assert found.sql("a").strip() == "select 1 as id"
+    assert "w_dev" in found.item("a").why
+    assert "target.name = dev" in found.item("a").why
+    assert found.item("b").code == "D820"
+
+
+def test_a_package_that_is_missing_is_named_with_its_macro(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "packages.yml": "packages:\n  - package: dbt-labs/dbt_utils\n    version: 1.3.0\n",
+            "models/a.sql": "select 1 as id",
+            "models/b.sql": "select {{ dbt.date_trunc('day', 'ts') }} as d from (select timestamp '2024-01-02 03:04:05' as ts)",
+            "models/c.sql": "select\n  {{ dbt_utils.star(ref('a')) }} from {{ ref('a') }}",
+        },
+    )
+    assert found.item("dbt_utils", "package").code == "D806"
+    assert "date_trunc('day', ts)" in found.sql("b")
+    refused = found.item("c")
+    assert (refused.code, refused.line) == ("D806", 2)
+    assert "dbt_utils" in refused.why
+
+
+def test_the_project_s_override_of_a_package_s_macro_wins_and_is_said(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "dbt_project.yml": "name: shop\nversion: '1'\ndispatch: [{macro_namespace: tools, search_order: [shop, tools]}]\n",
+            "dbt_packages/tools/dbt_project.yml": "name: tools\nversion: '1'\n",
+            "dbt_packages/tools/macros/k.sql": """
+                {% macro key(c) %}{{ return(adapter.dispatch('key', 'tools')(c)) }}{% endmacro %}
+                {% macro default__key(c) %}md5({{ c }}){% endmacro %}
+            """,
+            "macros/k.sql": "{% macro default__key(c) %}sha256({{ c }}){% endmacro %}",
+            "models/a.sql": "select {{ tools.key('x') }} as k from (select 'a' as x)",
+        },
+    )
+    assert "sha256(x)" in found.sql("a")
+    assert "shop.default__key (macros/k.sql:1)" in found.item("dispatch tools.key", "macro").why
+
+
+def test_a_redefined_ref_is_evaluated_in_its_place(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "macros/ref.sql": "{% macro ref(n) %}{% do return(builtins.ref(n).include(database=false)) %}{% endmacro %}",
+            "models/a.sql": "select 1 as id",
+            "models/b.sql": "select * from {{ ref('a') }}",
+        },
+    )
+    assert found.sql("b").strip() == "select * from a"
+    assert (
+        "takes the place"
+        in [item for item in found.items("macro") if item.name == "shop.ref"][0].why
+        + [item for item in found.items("macro") if item.name == "shop.ref"][-1].why
+    )
+
+
+def test_seeds_keep_their_values_by_name_and_lose_no_zeros(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "seeds/codes.csv": "code,q,b,c\n007,1,1.5,x\n008,2,2.5,y\n",
+            "seeds/s.yml": "seeds:\n  - name: codes\n    config:\n      column_types: {c: varchar(10), q: bigint}\n",
+        },
+    )
+    sidecar = found.text("seeds/codes.toml")
+    assert 'code = "VARCHAR"' in sidecar
+    assert 'q = "bigint"' in sidecar
+    assert 'b = "DOUBLE"' in sidecar
+    assert 'c = "varchar(10)"' in sidecar
+    assert found.text("seeds/codes.csv") == "code,q,b,c\n007,1,1.5,x\n008,2,2.5,y\n"
+    assert "leading zeros" in found.item("codes", "seed").why
+
+
+def test_a_hook_of_an_ephemeral_model_can_never_run(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/a.sql": "{{ config(materialized='ephemeral', pre_hook='insert into audit values (1)') }} select 1 as id",
+            "models/b.sql": "{{ config(materialized='table', post_hook='grant select on x to y') }} select 1 as id",
+            "models/c.sql": "{{ config(materialized='table', pre_hook='delete from t') }} select 1 as id",
+        },
+    )
+    assert found.item("a").code == "D810"
+    assert "never runs" in found.item("a").why
+    assert found.item("b").status == "converted"
+    assert "post-hook was left out" in found.item("b").why
+    assert found.item("c").code == "D810"
+
+
+def test_an_unknown_key_is_reported_with_what_was_meant(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "dbt_project.yml": "name: shop\nversion: '1'\nmodels:\n  shop:\n    +materialised: table\n    stagin: {+tags: x}\n",
+            "models/staging/a.sql": "{{ config(unique_keys='id', tag='x') }} select 1 as id",
+        },
+    )
+    assert "unique_key" in found.item("a.unique_keys", "config").remedy
+    assert "tags" in found.item("a.tag", "config").remedy
+    assert found.item("models.shop.+materialised", "config").line == 5
+    assert "materialized" in found.item("models.shop.+materialised", "config").remedy
+    assert "staging" in found.item("models.shop.stagin", "config").remedy
+    assert {item.code for item in found.items("config")} == {"D809"}
+
+
+def test_a_test_of_a_downstream_model_is_asked_after_publication(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/a.sql": "{{ config(materialized='table') }} select 1 as id",
+            "models/b.sql": "{{ config(materialized='table') }} select * from {{ ref('a') }}",
+            "models/s.yml": """
+                models:
+                  - name: a
+                    columns:
+                      - name: id
+                        data_tests:
+                          - relationships: {arguments: {to: ref('b'), field: id}}
+            """,
+        },
+    )
+    assert 'after = "publication"' in found.sidecar("a")
+    assert "after publication" in found.item("relationships on a.id", "test").why
+
+
+def test_a_project_that_is_switched_off_says_so_and_by_what(tmp_path: Path) -> None:
+    models = {
+        f"models/m{number}.sql": "{{ config(enabled = var('claims_enabled', var('all_enabled', false)) | as_bool) }} select 1 as id"
+        for number in range(5)
+    }
+    found = imported(
+        tmp_path,
+        {
+            "dbt_project.yml": "name: shop\nversion: '1'\nmodels:\n  shop:\n    closed: {+enabled: \"{{ var('off_enabled', false) }}\"}\n",
+            **models,
+            "models/closed/n.sql": "select 1 as id",
+            "models/on.sql": "select 1 as id",
+        },
+    )
+    assert [item.status for item in found.items("model")].count("disabled") == 6
+    assert "`claims_enabled`" in found.item("m0").why
+    assert "`off_enabled`" in found.item("n").why
+    assert found.done.findings[0].code == "D819"
+    assert any("6 of 7 models are disabled" in said for said in found.done.said)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "{% if is_incremental() %} where true {% endif %}",
+        "{%- if  is_incremental ()  -%} where true {%- endif -%}",
+        "{% if not is_incremental() %} where true {% endif %}",
+        "{% if is_incremental() and var('x', true) %} where true {% endif %}",
+        "{{ 'where true' if is_incremental() else '' }}",
+        "{% set inc = is_incremental() %}{% if inc %} where true {% endif %}",
+        "{% set ask = is_incremental %}{% if ask() %} where true {% endif %}",
+        "{% if dbt.is_incremental() %} where true {% endif %}",
+        "{% if context['is_incremental']() %} where true {% endif %}",
+        "{% if var('x', false) %}{% if is_incremental() %} where true {% endif %}{% endif %}",
+        "{{ only_new() }}",
+        "{{ through() }}",
+        "-- {{ is_incremental() }}",
+        "{% if should_full_refresh() %} where true {% endif %}",
+    ],
+)
+@pytest.mark.parametrize("config", ["materialized='incremental'", "materialized='incremental', unique_key='id'", "materialized='table'"])
+def test_is_incremental_in_any_spelling_is_refused_and_nothing_written(tmp_path: Path, call: str, config: str) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "macros/m.sql": "{% macro only_new() %}{% if is_incremental() %}where true{% endif %}{% endmacro %}{% macro through() %}{{ only_new() }}{% endmacro %}",
+            "models/m.sql": "{{ config(" + config + ") }}\nselect * from (values (1, date '2024-01-01')) t(id, d)\n" + call,
+        },
+    )
+    assert found.item("m").code == "D803"
+    assert not list(found.out.glob("models/**/m.*"))
+
+
+def test_is_incremental_in_text_that_is_no_template_is_text(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/m.sql": "-- is_incremental()\nselect 'is_incremental()' as x {# is_incremental() #}{% raw %}-- {{ is_incremental() }}{% endraw %}"
+        },
+    )
+    assert found.item("m").status == "converted"
+
+
+def test_a_recognised_filter_is_proposed_and_written_only_when_accepted(tmp_path: Path) -> None:
+    refused = imported(tmp_path / "a", {"models/m.sql": FILTERED, "models/below.sql": "select * from {{ ref('m') }}"})
+    item = refused.item("m")
+    assert (item.status, item.code, item.written) == ("proposed", "D803", "no")
+    assert 'watermark = "event_time"' in item.proposal
+    assert 'strategy = "merge"' in item.proposal
+    assert not list(refused.out.glob("models/**/m.*"))
+    assert refused.item("below").code == "D808"
+    accepted = imported(tmp_path / "b", {"models/m.sql": FILTERED, "models/below.sql": "select * from {{ ref('m') }}"}, accept=True)
+    assert accepted.item("m").written == "yes"
+    assert "review" in accepted.sidecar("m")
+    assert 'watermark = "event_time"' in accepted.sidecar("m")
+    assert "is_incremental" not in accepted.sql("m")
+    assert accepted.item("below").status == "converted"
+
+
+@pytest.mark.parametrize(
+    ("condition", "known"),
+    [
+        ("where ts > (select max(ts) from {{ this }})", True),
+        ("where ts >= (select coalesce(max(ts), '1900-01-01') from {{ this }})", True),
+        ("and t.ts > (select max(x.ts) from {{ this }} as x)", True),
+        ("where ts > (select max(ts) - interval '3 days' from {{ this }})", True),
+        ("where ts >= (select coalesce(max(ts), cast('1900-01-01' as timestamp)) as m from {{ this }})", True),
+        ("where ts > (select max(ts) from {{ this }}) and id > 3", False),
+        ("where ts > (select min(ts) from {{ this }})", False),
+        ("where id not in (select id from {{ this }})", False),
+        ("where ts > current_date - 3", False),
+        ("where ts < (select max(ts) from {{ this }})", False),
+        ("where ts > (select max(ts) from {{ this }} where id > 1)", False),
+    ],
+)
+def test_only_one_filter_of_the_usual_form_is_proposed(tmp_path: Path, condition: str, known: bool) -> None:
+    text = (
+        "{{ config(materialized='incremental') }} select 1 as id, timestamp '2024-01-01' as ts {% if is_incremental() %} "
+        + condition
+        + " {% endif %}"
+    )
+    assert (imported(tmp_path, {"models/m.sql": text}).item("m").status == "proposed") == known
+
+
+def test_what_dbt_s_incremental_models_do_without_a_block_is_kept_or_refused(tmp_path: Path) -> None:
+    select = "select 1 as id, timestamp '2024-01-01' as ts, date '2024-01-01' as order_date"
+    found = imported(
+        tmp_path,
+        {
+            "models/append.sql": "{{ config(materialized='incremental') }}" + select,
+            "models/merge.sql": "{{ config(materialized='incremental', unique_key='id', event_time='ts') }}" + select,
+            "models/merge_without.sql": "{{ config(materialized='incremental', unique_key='id') }}" + select,
+            "models/days.sql": "{{ config(materialized='incremental', incremental_strategy='delete+insert', unique_key='order_date') }}"
+            + select,
+            "models/rows.sql": "{{ config(materialized='incremental', incremental_strategy='delete+insert', unique_key='id') }}" + select,
+            "models/other.sql": "{{ config(materialized='incremental', incremental_strategy='insert_overwrite') }}" + select,
+            "models/columns.sql": "{{ config(materialized='incremental', unique_key='id', event_time='ts', merge_update_columns=['ts']) }}"
+            + select,
+            "models/src.sql": "{{ config(materialized='table', event_time='ts') }}" + select,
+            "models/batches.sql": "{{ config(materialized='incremental', incremental_strategy='microbatch', event_time='ts', batch_size='day', begin='2020-01-01', lookback=2) }} select id, ts from {{ ref('src') }}",
+            "models/windows.sql": "{{ config(materialized='incremental', incremental_strategy='microbatch', event_time='ts', batch_size='day', begin='2020-01-01') }} select id, ts, row_number() over (order by ts) as n from {{ ref('src') }}",
+        },
+    )
+    codes = {item.name: item.code or item.status for item in found.items("model")}
+    assert codes == {
+        "append": "D811", "merge": "converted", "merge_without": "D811", "days": "D811", "rows": "D811", "other": "D811",
+        "columns": "D810", "src": "converted", "batches": "converted", "windows": "D811",
+    }  # fmt: skip
+    assert found.item("days").status == "proposed"
+    assert 'strategy = "merge"' in found.sidecar("merge")
+    batches = found.sidecar("batches")
+    assert 'partition = "day"' in batches
+    assert 'lookback = "2 days"' in batches
+    assert "where ts >= timestamp '2020-01-01'" in found.sql("batches")

@@ -1,0 +1,214 @@
+"""What cannot be converted is refused with its code and its place; what can be goes on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.importers.dbt_projects import imported, write
+
+from interlock.engine import api
+from interlock.engine.diagnostics import Refused
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("select {{ run_query('select 1') }}", "D804"),
+        ("{% set x = adapter.get_columns_in_relation(ref('one')) %}select 1 as id", "D804"),
+        ("{% for n in graph.nodes %}select 1{% endfor %}", "D804"),
+        ("{% call statement('x') %}select 1{% endcall %}select 1 as id", "D804"),
+        ("{% if execute %}select 1 as id{% endif %}", "D804"),
+        ("select {{ 1 / 0 }} as id", "D805"),
+        ("{% if x %} select 1", "D805"),
+        ("{{ exceptions.raise_compiler_error('no') }}", "D805"),
+        ("select {{ nothing_of_this_name }} as id", "D806"),
+        ("select {{ nothing_of_this_name('x') }} as id", "D806"),
+        ("select {{ missing_package.key(['a']) }} as id", "D806"),
+        ("select {{ adapter.dispatch('nowhere')() }} as id", "D806"),
+        ("select * from {{ ref('onee') }}", "D807"),
+        ("select * from {{ source('raw', 'x') }}", "D807"),
+        ("{{ config(materialized='materialized_view') }} select 1 as id", "D810"),
+        ("{{ config(sql_header='set x = 1') }} select 1 as id", "D810"),
+        ("select '{{ env_var('NOT_SET') }}' as id", "D812"),
+        ("select '{{ env_var('DBT_ENV_SECRET_X') }}' as id", "D813"),
+        ("select '{{ env_var('MY_PASSWORD', 'p') }}' as id", "D813"),
+        ("select ammount as id from {{ ref('one') }}", "D817"),
+        ("selec 1 as id", "D817"),
+        ("select 1 as id; select 2 as id", "D817"),
+        ("create table x as select 1 as id", "D817"),
+        ("select * from {{ this }}", "D818"),
+        ("select '{{ run_started_at }}' as t", "D829"),
+        ("select '{{ modules.datetime.datetime.now() }}' as t", "D829"),
+        ("{{ config(tags=[modules.datetime.datetime.utcnow() | string]) }} select 1 as id", "D829"),
+        ("select '{{ invocation_id }}' as t", "D829"),
+        ("select {{ var('unheard') }} as id", "D820"),
+        ("select {{ ''.__class__.__mro__ }} as id", "D805"),
+        ("{% macro m() %}{{ caller() }}{% endmacro %}{{ m() }} select 1 as id", "D805"),
+    ],
+)
+def test_a_model_is_refused_at_its_line(tmp_path: Path, text: str, code: str) -> None:
+    found = imported(
+        tmp_path, {"models/one.sql": "select 1 as id", "models/m.sql": "\n" + text, "models/below.sql": "select * from {{ ref('m') }}"}
+    )
+    item = found.item("m")
+    assert (item.code, item.status) == (code, "refused"), item
+    assert item.path == "models/m.sql"
+    assert item.line in {1, 2}
+    assert item.why
+    assert item.remedy
+    assert found.item("below").code == "D808"
+    assert found.item("one").status == "converted"
+
+
+def test_a_python_model_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {"models/p.py": "def model(dbt, session): ...", "models/a/x.sql": "select 1 as id", "models/b/x.sql": "select 2 as id"},
+    )
+    assert found.item("p").code == "D816"
+    assert sorted(item.code for item in found.items("model") if item.name == "x") == ["", "D823"]
+
+
+def test_a_broken_yaml_file_is_named_and_the_rest_goes_on(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/a.sql": "select 1 as id",
+            "models/s.yml": "models:\n  - name: a\n   description: x\n",
+            "models/l.sql": b"select '\xff' as x",
+        },
+    )
+    assert found.item("models/s.yml", "file").code == "D802"
+    assert found.item("models/s.yml", "file").line == 3
+    assert found.item("models/l.sql", "file").code == "D802"
+    assert found.item("a").status == "converted"
+
+
+def test_snapshots_sources_and_seeds_that_cannot_be_kept(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "profiles.yml": "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb}}}",
+            "seeds/ragged.csv": "a,b\n1\n",
+            "snapshots/s.sql": "{% snapshot s %}{{ config(unique_key=\"a || b\", strategy='check', check_cols='all') }} select 1 as a, 2 as b{% endsnapshot %}",
+            "snapshots/t.sql": "{% snapshot t %}{{ config(unique_key='a', strategy='timestamp') }} select 1 as a{% endsnapshot %}",
+            "models/s.yml": """
+                sources:
+                  - name: raw
+                    database: elsewhere
+                    tables: [{name: x}]
+                  - name: lake
+                    meta: {external_location: "read_csv('a.csv', delim = ';')"}
+                    tables: [{name: y}]
+            """,
+            "models/m.sql": "select * from {{ source('raw', 'x') }}",
+        },
+    )
+    assert (found.item("s", "snapshot").code, found.item("t", "snapshot").code) == ("D821", "D821")
+    assert (found.item("raw.x", "source").code, found.item("lake.y", "source").code) == ("D822", "D822")
+    assert found.item("ragged", "seed").code == "D825"
+    assert found.item("m").code == "D808"
+
+
+def test_a_project_for_another_warehouse_says_so(tmp_path: Path) -> None:
+    profile = "shop: {target: prod, outputs: {prod: {type: postgres, host: h, password: \"{{ env_var('PGPASS') }}\", schema: analytics}}}"
+    found = imported(tmp_path, {"profiles.yml": profile, "models/a.sql": "select 1 as id"})
+    assert [finding.code for finding in found.done.findings] == ["D824"]
+    assert 'schema = "analytics"' in found.text("interlock.toml")
+
+
+def test_secrets_are_written_nowhere(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "profiles.yml": "shop: {target: dev, outputs: {dev: {type: duckdb, path: x.duckdb, settings: {s3_secret: \"{{ env_var('S3_SECRET') }}\"}}}}",
+            "models/a.sql": "select '{{ env_var('REGION') }}' as region, '{{ env_var('DBT_ENV_SECRET_T') }}' as t",
+            "models/b.sql": "select '{{ env_var('REGION') }}' as region",
+        },
+        environment={"REGION": "EU", "DBT_ENV_SECRET_T": "hush-hush", "S3_SECRET": "hush-hush"},
+    )
+    assert found.item("a").code == "D813"
+    assert "'EU'" in found.sql("b")
+    assert "REGION" in found.item("b").why
+    assert all(b"hush-hush" not in path.read_bytes() for path in found.out.rglob("*") if path.is_file())
+
+
+def test_a_directory_without_a_project_and_one_that_is_not_empty_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(Refused) as refusal:
+        api.import_dbt(tmp_path, tmp_path / "new", environment={})
+    assert refusal.value.findings[0].code == "D801"
+    write(tmp_path / "dbt", {"models/a.sql": "select 1 as id"})
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("x")
+    with pytest.raises(Refused) as refusal:
+        api.import_dbt(tmp_path / "dbt", tmp_path / "full", environment={})
+    assert refusal.value.findings[0].code == "S120"
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["mine.txt"]
+    write(tmp_path / "broken", {"dbt_project.yml": "name: [\n"})
+    with pytest.raises(Refused) as refusal:
+        api.import_dbt(tmp_path / "broken", tmp_path / "new", environment={})
+    assert refusal.value.findings[0].code == "D802"
+
+
+def test_strict_exits_3_if_anything_was_refused(tmp_path: Path) -> None:
+    write(tmp_path / "dbt", {"models/a.sql": "select 1 as id", "models/b.py": ""})
+    loose = api.import_dbt(tmp_path / "dbt", tmp_path / "one", environment={})
+    strict = api.import_dbt(tmp_path / "dbt", tmp_path / "two", environment={}, strict=True)
+    assert (loose.exit_code, strict.exit_code) == (0, 3)
+    assert [finding.code for finding in strict.findings] == ["D816"]
+    assert strict.items == loose.items
+
+
+def test_every_item_stands_in_the_report_with_its_place(tmp_path: Path) -> None:
+    found = imported(tmp_path, {"models/a.sql": "select 1 as id", "models/b.py": "", "macros/m.sql": "{% macro m() %}1{% endmacro %}"})
+    report = found.text("IMPORT.md")
+    for item in found.done.items:
+        assert f"{item.kind} `{item.name}`" in report
+        assert item.place in report
+
+
+def test_an_import_writes_nothing_but_the_new_project(tmp_path: Path) -> None:
+    files = {"models/a.sql": "{% do run_query('insert into t values (1)') %} select 1 as id", "models/b.sql": "select 1 as id"}
+    found = imported(tmp_path, files)
+    assert sorted(path.relative_to(found.root).as_posix() for path in found.root.rglob("*") if path.is_file()) == sorted(
+        ["dbt_project.yml", *files]
+    )
+    assert not list(tmp_path.rglob("*.duckdb"))
+
+
+def test_a_manifest_s_text_is_used_only_where_it_is_the_only_one(tmp_path: Path) -> None:
+    raw = {
+        "keyed": "select {{ tools.key('id') }} as k from {{ ref('one') }}",
+        "asked": "select {{ tools.asks('id') }} as k from {{ ref('one') }}",
+        "edited": "select {{ tools.key('id') }} as k, 2 as n from {{ ref('one') }}",
+        "newer": "select {{ tools.key('id') }} as k from {{ ref('one') }} {% if is_incremental() %}where true{% endif %}",
+    }
+
+    def node(name: str, macro: str, text: str) -> dict[str, object]:
+        return {
+            "resource_type": "model", "package_name": "shop", "name": name, "original_file_path": f"models/{name}.sql", "raw_code": text,
+            "compiled_code": 'select md5(id) as k from "shop"."main"."one"', "relation_name": f'"shop"."main"."{name}"',
+            "depends_on": {"macros": [f"macro.tools.{macro}"]}, "config": {"materialized": "table"}, "language": "sql",
+        }  # fmt: skip
+
+    manifest = {
+        "metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json"},
+        "nodes": {
+            "model.shop.one": {**node("one", "key", "x"), "original_file_path": "models/nowhere.sql"},
+            "model.shop.keyed": node("keyed", "key", raw["keyed"]),
+            "model.shop.asked": node("asked", "asks", raw["asked"]),
+            "model.shop.edited": node("edited", "key", raw["keyed"]),
+            "model.shop.newer": node("newer", "key", raw["newer"]),
+        },
+        "macros": {
+            "macro.tools.key": {"macro_sql": "{% macro key(c) %}md5({{ c }}){% endmacro %}", "depends_on": {"macros": []}},
+            "macro.tools.asks": {"macro_sql": "{% macro asks(c) %}{% if execute %}{% endif %}{% endmacro %}", "depends_on": {"macros": []}},
+        },
+    }
+    models = {f"models/{name}.sql": text for name, text in raw.items()}
+    found = imported(tmp_path, {**models, "models/one.sql": "select 'x' as id", "target/manifest.json": json.dumps(manifest)})
+    assert found.sql("keyed") == "select md5(id) as k from one\n"
+    assert "manifest" in found.item("keyed").why
+    assert {name: found.item(name).code for name in ("asked", "edited", "newer")} == {"asked": "D806", "edited": "D806", "newer": "D803"}
