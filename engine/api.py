@@ -36,7 +36,7 @@ from interlock.engine.results import (
     Silent,
     StatusResult,
 )
-from interlock.engine.results_audit import BundleResult, LogResult, ReplayResult, StoryResult, VerifyResult
+from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, StoryResult, VerifyResult
 
 if TYPE_CHECKING:
     from interlock.engine.project.project import Project
@@ -604,6 +604,55 @@ def audit_bundle(where: Context | Path, run: str, *, out: Path | None = None) ->
 
     place, named = _place(where)
     return BundleResult(command="audit bundle", **bundle_of(place, run, out), **named)
+
+
+# --- drawings -----------------------------------------------------------------------------------------------------------
+
+
+def diagram(machine: str | None = None, *, form: str = "mermaid") -> DrawnResult:
+    """A state machine, from its class; without a name, all of them. `form`: mermaid, dot, svg, md or txt.
+
+    Raises:
+        Refused: there is no such machine.
+    """
+    from interlock.engine.cases.drawing import diagram_of  # noqa: PLC0415
+
+    return DrawnResult(command="diagram", outcome="done", exit_code=0, format=form, text=diagram_of(machine, form))
+
+
+def diagram_run(where: Context | Path, run: str, *, model: str | None = None, form: str = "mermaid") -> DrawnResult:
+    """The way that a run took through its machine, or that one of its models took.
+
+    Raises:
+        Refused: the ledger knows nothing of it.
+    """
+    from interlock.engine.cases.drawing import path_of  # noqa: PLC0415
+
+    place, named = _place(where)
+    return DrawnResult(command="diagram", format=form, **path_of(place, run, model, form), **named)
+
+
+def diagram_diff(machine: str | None, ref: str, root: Path) -> DrawnResult:
+    """What a change did to a machine: its page at a commit of Interlock beside its class, as Markdown.
+
+    Raises:
+        Refused: that commit cannot be read.
+    """
+    from interlock.engine.cases.drawing import changed_since  # noqa: PLC0415
+
+    return DrawnResult(command="diagram", outcome="done", exit_code=0, format="md", text=changed_since(machine, ref, root))
+
+
+def lineage(ctx: Context, model: str | None = None, *, form: str = "mermaid") -> DrawnResult:
+    """The project's models, each coloured by its last state. `form`: mermaid, dot, svg or json.
+
+    Raises:
+        Refused: there is no such model, or the project cannot be read.
+    """
+    from interlock.engine.cases.drawing import lineage_of  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=False)
+    return DrawnResult(command="lineage", format=form, **lineage_of(ground, model, form), **_where(ground))
 
 
 def explain(code: str) -> ExplainResult:

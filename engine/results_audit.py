@@ -46,6 +46,13 @@ class VerifyResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True
     verified: Verified
 
 
+class DrawnResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Something drawn, as text of its format."""
+
+    format: str
+    text: str
+
+
 class BundleResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A bundle that was written."""
 

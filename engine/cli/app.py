@@ -12,6 +12,7 @@ from interlock.engine.cli import options as o
 from interlock.engine.cli.arguments import NotUnderstoodError, terms
 from interlock.engine.cli.arguments import on_change as on_change_pairs
 from interlock.engine.cli.audit import audit
+from interlock.engine.cli.drawing import register as register_drawings
 from interlock.engine.cli.imports import imports
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ app = typer.Typer(
 ledger = typer.Typer(help="Acts on the ledger.", pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(ledger, name="ledger")
 app.add_typer(audit, name="audit")
+register_drawings(app)
 app.add_typer(imports, name="import")
 
 

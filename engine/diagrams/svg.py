@@ -19,6 +19,7 @@ svg.interlock { --ink: #1e293b; --line: #64748b; --box: #ffffff; --faint: #cbd5e
   --greenbox: #dcfce7; --red: #b91c1c; --redbox: #fee2e2; --amber: #b45309; --amberbox: #fef3c7; font: 13px ui-sans-serif, system-ui, sans-serif; }
 @media (prefers-color-scheme: dark) { svg.interlock { --ink: #e2e8f0; --line: #94a3b8; --box: #0f172a; --faint: #334155; --dim: #64748b;
   --blue: #60a5fa; --green: #4ade80; --greenbox: #052e16; --red: #f87171; --redbox: #450a0a; --amber: #fbbf24; --amberbox: #451a03; } }
+svg.interlock rect.paper { fill: var(--box); stroke: none; }
 svg.interlock text { fill: var(--ink); } svg.interlock .small { font-size: 11px; fill: var(--line); }
 svg.interlock rect { fill: var(--box); stroke: var(--line); stroke-width: 1.2; }
 svg.interlock path.edge { fill: none; stroke: var(--line); stroke-width: 1.2; }
@@ -68,6 +69,7 @@ def svg_of(drawing: Drawing) -> str:
         ),
         f"<title>{escape(drawing.title)}</title>",
         f"<style>{STYLE}</style>",
+        '<rect class="paper" width="100%" height="100%"/>',
         *body_of(drawing, at),
     ]
     for number, line in enumerate(said):

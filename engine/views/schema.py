@@ -27,7 +27,7 @@ from interlock.engine.results import (
     ShowResult,
     StatusResult,
 )
-from interlock.engine.results_audit import BundleResult, LogResult, ReplayResult, StoryResult, VerifyResult
+from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, StoryResult, VerifyResult
 from interlock.engine.results_import import ImportResult
 from interlock.engine.views.envelope import SAID_ONCE, Envelope
 
@@ -42,6 +42,7 @@ RESULTS: Final[dict[str, type[Result]]] = {
     "audit verify": VerifyResult,
     "check": CheckResult,
     "compile": CompileResult,
+    "diagram": DrawnResult,
     "diff": DiffResult,
     "doctor": DoctorResult,
     "explain": ExplainResult,
@@ -50,6 +51,7 @@ RESULTS: Final[dict[str, type[Result]]] = {
     "ledger accept-warehouse": ActResult,
     "ledger archive": ActResult,
     "ledger attach": ActResult,
+    "lineage": DrawnResult,
     "ls": ListResult,
     "plan": PlanResult,
     "reset": ActResult,

@@ -11,8 +11,8 @@ from interlock.engine.audit.replay import ModelAt
 from interlock.engine.audit.tape import FlawKind
 from interlock.engine.audit.timeline import Line
 from interlock.engine.audit.told import End, Story, Told, Work
-from interlock.engine.results_audit import BundleResult, LogResult, ReplayResult, StoryResult, VerifyResult
-from interlock.engine.views.look import Ink, Look, counted, indented, listed, number, one_line, short, table
+from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, StoryResult, VerifyResult
+from interlock.engine.views.look import Ink, Look, counted, indented, listed, number, one_line, printable, short, table
 from interlock.engine.views.parts import headed, watermark
 from interlock.engine.views.text_run import ARROW
 from interlock.engine.views.text_state import moment_words
@@ -221,6 +221,11 @@ def verify_text(result: VerifyResult, look: Look) -> list[str]:
     if against:
         return [*lines, "", look.ink(f"ledger and warehouse do not agree: {counted(len(against), 'fault')}", "red", "bold")]
     return [*lines, "", look.ink("ledger and warehouse agree, and every relation is as its receipt left it", "green")]
+
+
+def drawn_text(result: DrawnResult) -> list[str]:
+    """The drawing, and nothing else: it is piped on."""
+    return [printable(line) for line in result.text.rstrip("\n").split("\n")]
 
 
 def bundle_text(result: BundleResult, look: Look) -> list[str]:
