@@ -22,7 +22,7 @@ from interlock.engine.planner.choice import (
     relation_kind,
     wants_range,
 )
-from interlock.engine.planner.extended import extended
+from interlock.engine.planner.extended import extended, kept, on_change
 from interlock.engine.planner.facts import head_state, same_columns, target_state
 from interlock.engine.planner.plan import Action
 from interlock.engine.planner.recovery import ModelRow, model_row
@@ -186,16 +186,35 @@ def _known(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
         return refuse("P425", "the receipt of its head could not be read", "see `interlock status`")
     if model.name in desk.options.full_refresh:
         stopped = _full_refresh_refused(desk, model)
-        return stopped or Choice(action="replace", reasons=("--full-refresh was asked",), full=model.kind in EXTENDED)
+        anew: Action = "replace" if body.materialized == model.kind else "convert"
+        return stopped or Choice(action=anew, reasons=("--full-refresh was asked",), full=model.kind in EXTENDED)
     if body.materialized != model.kind:
-        was_extended = body.materialized in EXTENDED
-        return Choice(action="convert", reasons=(f"it was a {body.materialized} and is a {model.kind} now",), full=was_extended)
+        return _converted(desk, model, body)
     edited = _edited_content(desk, model, body)
     if edited is not None:
         return edited
     if model.kind in EXTENDED:
         return extended(desk, model, body, changing)
     return _whole(desk, model, body, changing)
+
+
+def _converted(desk: Desk, model: CompiledModel, body: ReceiptBody) -> Choice:
+    """Another materialization. Rows that took time to collect go with the old one, so `on_change` decides."""
+    how = f"it was {_a(body.materialized)} and is {_a(model.kind)} now"
+    if body.materialized not in EXTENDED:
+        return Choice(action="convert", reasons=(how,))
+    policy, origin = on_change(desk, model)
+    if policy != "rebuild":
+        return refuse(
+            "P412",
+            f"{how}, which makes its rows anew, and {origin}",
+            f"say once `--on-change {model.name}=rebuild`, or set `materialized` back",
+        )
+    return kept(model) or Choice(action="convert", reasons=(how,), full=True)
+
+
+def _a(kind: str) -> str:
+    return f"{'an' if kind[0] in 'aeiou' else 'a'} {kind}"
 
 
 def _edited_content(desk: Desk, model: CompiledModel, body: ReceiptBody) -> Choice | None:

@@ -32,7 +32,7 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
     reasons: list[str] = []
     parts = definition_moved(desk.compiled, model, body)
     if parts:
-        policy, origin = _on_change(desk, model)
+        policy, origin = on_change(desk, model)
         if policy == "refuse":
             return refuse(
                 "P412",
@@ -40,7 +40,9 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
                 f"say once `--on-change {model.name}=rebuild` (or `continue`), or set `on_change` in its sidecar or in the target",
             )
         if policy == "rebuild":
-            return Choice(action="replace", reasons=(f"its definition changed ({', '.join(parts)}) and on_change is `rebuild`",), full=True)
+            return kept(model) or Choice(
+                action="replace", reasons=(f"its definition changed ({', '.join(parts)}) and on_change is `rebuild`",), full=True
+            )
         reasons.append(f"its definition changed ({', '.join(parts)}) and on_change is `continue`: rows that are there stay as they are")
     there = output_columns(model, body.shape)
     added = _added(there, model.columns)
@@ -104,11 +106,22 @@ def _added(there: tuple[Column, ...], wanted: tuple[Column, ...]) -> tuple[Colum
     return tuple(column for column in wanted if column.name.lower() not in have)
 
 
-def _on_change(desk: Desk, model: CompiledModel) -> tuple[str, str]:
+def kept(model: CompiledModel) -> Choice | None:
+    """The refusal to make anew what says `full_refresh = false`: a rebuild is one, whatever asks for it."""
+    if not isinstance(model.file, ModelFile) or model.file.full_refresh:
+        return None
+    return refuse(
+        "P414",
+        "its definition changed and on_change is `rebuild`, and the model says `full_refresh = false`",
+        f"say once `--on-change {model.name}=continue`, or take that line out of its sidecar first, if you mean it",
+    )
+
+
+def on_change(desk: Desk, model: CompiledModel) -> tuple[str, str]:
+    """What to do about a definition that changed, and who says so: the command, the files, or the target."""
     said = desk.options.on_change.get(model.name)
     if said is not None:
         return said, f"--on-change says `{said}`"
-    assert not isinstance(model.file, SeedFile)
-    if model.file.on_change is not None:
+    if not isinstance(model.file, SeedFile) and model.file.on_change is not None:
         return model.file.on_change, f'its files say `on_change = "{model.file.on_change}"`'
     return desk.target.on_change, f'the target `{desk.target.name}` says `on_change = "{desk.target.on_change}"`'
