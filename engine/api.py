@@ -39,6 +39,7 @@ from interlock.engine.results import (
 from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, StoryResult, VerifyResult
 
 if TYPE_CHECKING:
+    from interlock.engine.audit.report import Report
     from interlock.engine.project.project import Project
     from interlock.engine.results_import import ImportResult
     from interlock.engine.runner.ground import Ground
@@ -653,6 +654,18 @@ def lineage(ctx: Context, model: str | None = None, *, form: str = "mermaid") ->
 
     ground = _ground(ctx, writes=False)
     return DrawnResult(command="lineage", format=form, **lineage_of(ground, model, form), **_where(ground))
+
+
+def report(where: Context | Path, run: str = "") -> Report:
+    """A run as one value: `interlock.engine.views.report.page` makes an HTML page of it.
+
+    Raises:
+        Refused: there is no such run.
+    """
+    from interlock.engine.cases.auditing import report_on  # noqa: PLC0415
+
+    place, _ = _place(where)
+    return report_on(place, run)
 
 
 def explain(code: str) -> ExplainResult:

@@ -53,6 +53,15 @@ class DrawnResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True)
     text: str
 
 
+class ReportResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A page that was written."""
+
+    run: str
+    file: str
+    models: int
+    bytes: int
+
+
 class BundleResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A bundle that was written."""
 

@@ -102,8 +102,8 @@ def _of_run(run: str, tapes: Tapes, plans: Plans) -> Story:
         answer=_run_in_words(own[-1], ends),
         code=code,
         because=because,
-        remedy=_remedy(own[-1]),
-        needed=_needed(own[-1])
+        remedy=remedy_of(own[-1]),
+        needed=needed_for(own[-1])
         if own[-1].target == "refused"
         else tuple(f"`{end.model}`: {end.because}" for end in refused if end.code != "G561"),
         steps=tuple(told(entry) for entry in own),
@@ -116,7 +116,7 @@ def _end(model: str, action: str, entry: Entry | None) -> End:
     if entry is None:
         return End(model=model, action=action, state="planned", because="it was not begun")
     code, because = reason_of(entry)
-    return End(model=model, action=action, state=entry.target, code=code, because=because, remedy=_remedy(entry))
+    return End(model=model, action=action, state=entry.target, code=code, because=because, remedy=remedy_of(entry))
 
 
 def _unrun(item: Item) -> End:
@@ -231,8 +231,8 @@ def _of_attempt(subject: str, run: str | None, tapes: Tapes, plans: Plans) -> St
         plan=plan,
         code=code,
         because=because,
-        remedy=_remedy(last),
-        needed=_needed(last),
+        remedy=remedy_of(last),
+        needed=needed_for(last),
         steps=tuple(told(entry) for entry in entries),
         work=work_of(item) if item is not None else None,
         ends=tuple(_end(model_of(entry), "", entry) for entry in roots),
@@ -270,13 +270,14 @@ def _attempt_in_words(last: Entry, entries: list[Entry], roots: list[Entry]) -> 
             return f"it stands at `{last.target}` and has no end yet: the next run settles it"
 
 
-def _remedy(entry: Entry) -> str:
+def remedy_of(entry: Entry) -> str:
+    """The act that helps against a refusal."""
     if isinstance(entry.evidence, RefuseEvidence):
         return entry.evidence.remedy
     return next((verdict.remedy for verdict in entry.verdicts if verdict.holds != "yes" and verdict.remedy), "")
 
 
-def _needed(entry: Entry) -> tuple[str, ...]:
+def needed_for(entry: Entry) -> tuple[str, ...]:
     """What would have had to be true for it to go on."""
     if entry.target != "refused":
         return ()

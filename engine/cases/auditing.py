@@ -12,6 +12,7 @@ from typing import Any
 from interlock.engine.audit import bundle as bundles
 from interlock.engine.audit.difference import Pair, RunDifference
 from interlock.engine.audit.replay import Replay, Replayed, Stop, stop_at
+from interlock.engine.audit.report import Gathered, Report, report_of
 from interlock.engine.audit.story import Plans, explain
 from interlock.engine.audit.tape import Flaw, Part, Read, Tape, parts_of
 from interlock.engine.audit.timeline import Line, Wanted, lines_of
@@ -29,6 +30,7 @@ from interlock.engine.runner.planning import load
 from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import WarehouseError
+from interlock.machines.evidence import AuthorizeEvidence
 from interlock.machines.refusals import CATALOGUE
 
 
@@ -278,6 +280,28 @@ def bundle_of(place: Path | Ground, run: str, out: Path | None) -> dict[str, Any
         "bytes": len(data),
         **_ended(islice(replay.flaws, 20)),
     }
+
+
+# --- report -------------------------------------------------------------------------------------------------------------
+
+
+def report_on(place: Path | Ground, run: str) -> Report:
+    """A run as a value, with its plan; `""` as the run means the newest.
+
+    Raises:
+        Refused: there is no such run.
+    """
+    shelf = shelf_of(place)
+    gathered = Gathered(run)
+    for each in shelf.tape():
+        if isinstance(each, Read):
+            gathered.hear(each.numbered.entry)
+    if not gathered.own:
+        what = f"`{run}` is no run of this ledger" if run else "this ledger has no run yet"
+        raise refused("S114", what, remedy="`interlock audit log` lists them")
+    authorized = next((entry.evidence for entry in gathered.own if isinstance(entry.evidence, AuthorizeEvidence)), None)
+    plan = shelf.plans(authorized.plan) if authorized is not None else "it was refused before a plan was authorized"
+    return report_of(gathered, plan, project=place.project.name if not isinstance(place, Path) else "")
 
 
 # --- shared -------------------------------------------------------------------------------------------------------------

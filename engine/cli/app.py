@@ -14,6 +14,7 @@ from interlock.engine.cli.arguments import on_change as on_change_pairs
 from interlock.engine.cli.audit import audit
 from interlock.engine.cli.drawing import register as register_drawings
 from interlock.engine.cli.imports import imports
+from interlock.engine.cli.reporting import register as register_report
 
 if TYPE_CHECKING:
     from interlock.engine.cli.invocation import Invocation
@@ -32,6 +33,7 @@ ledger = typer.Typer(help="Acts on the ledger.", pretty_exceptions_enable=False,
 app.add_typer(ledger, name="ledger")
 app.add_typer(audit, name="audit")
 register_drawings(app)
+register_report(app)
 app.add_typer(imports, name="import")
 
 

@@ -27,7 +27,7 @@ from interlock.engine.results import (
     ShowResult,
     StatusResult,
 )
-from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, StoryResult, VerifyResult
+from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, ReportResult, StoryResult, VerifyResult
 from interlock.engine.results_import import ImportResult
 from interlock.engine.views.envelope import SAID_ONCE, Envelope
 
@@ -54,6 +54,7 @@ RESULTS: Final[dict[str, type[Result]]] = {
     "lineage": DrawnResult,
     "ls": ListResult,
     "plan": PlanResult,
+    "report": ReportResult,
     "reset": ActResult,
     "resume": RunResult,
     "run": RunResult,

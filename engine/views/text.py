@@ -19,10 +19,10 @@ from interlock.engine.results import (
     ShowResult,
     StatusResult,
 )
-from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, StoryResult, VerifyResult
+from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, ReportResult, StoryResult, VerifyResult
 from interlock.engine.results_import import ImportResult
 from interlock.engine.views.look import Look
-from interlock.engine.views.text_audit import bundle_text, drawn_text, log_text, replay_text, story_text, verify_text
+from interlock.engine.views.text_audit import bundle_text, drawn_text, log_text, replay_text, report_text, story_text, verify_text
 from interlock.engine.views.text_import import import_text
 from interlock.engine.views.text_other import act_text, compare_text, compile_text, doctor_text, explain_text, init_text, show_text
 from interlock.engine.views.text_plan import diff_text, plan_text
@@ -49,6 +49,7 @@ AnyResult: TypeAlias = (
     | VerifyResult
     | BundleResult
     | DrawnResult
+    | ReportResult
     | ImportResult
 )
 
@@ -94,6 +95,8 @@ def text_of(result: AnyResult, look: Look) -> list[str]:
             return bundle_text(result, look)
         case DrawnResult():
             return drawn_text(result)
+        case ReportResult():
+            return report_text(result, look)
         case ImportResult():
             return import_text(result, look)
         case _ as unreachable:

@@ -11,7 +11,7 @@ from interlock.engine.audit.replay import ModelAt
 from interlock.engine.audit.tape import FlawKind
 from interlock.engine.audit.timeline import Line
 from interlock.engine.audit.told import End, Story, Told, Work
-from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, StoryResult, VerifyResult
+from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, ReportResult, StoryResult, VerifyResult
 from interlock.engine.views.look import Ink, Look, counted, indented, listed, number, one_line, printable, short, table
 from interlock.engine.views.parts import headed, watermark
 from interlock.engine.views.text_run import ARROW
@@ -226,6 +226,14 @@ def verify_text(result: VerifyResult, look: Look) -> list[str]:
 def drawn_text(result: DrawnResult) -> list[str]:
     """The drawing, and nothing else: it is piped on."""
     return [printable(line) for line in result.text.rstrip("\n").split("\n")]
+
+
+def report_text(result: ReportResult, look: Look) -> list[str]:
+    """Where the page is."""
+    return [
+        f"report of run {result.run}: {counted(result.models, 'model')}, {number(result.bytes)} bytes",
+        f"  {look.ink(one_line(result.file), 'bold')}",
+    ]
 
 
 def bundle_text(result: BundleResult, look: Look) -> list[str]:
