@@ -90,6 +90,7 @@ def compared(
     *,
     own: Collection[str] = (),
     never_null: Collection[str] = (),
+    kept: Collection[str] = (),
 ) -> tuple[list[Diagnostic], tuple[ContractFinding, ...]]:
     """What the compiled columns say of each promise.
 
@@ -101,6 +102,8 @@ def compared(
         path: the file in which the contract stands.
         own: columns that we add: they are no extra columns.
         never_null: columns that are proved never null, in small letters.
+        kept: columns into which the SQL itself brings no null: only what a source holds, and does not speak of, can. The rows
+            are the proof of these, as of all.
     """
     if contract is None:
         return [], ()
@@ -139,8 +142,12 @@ def compared(
             )
         elif promise.nulls == "forbidden" and column.name.lower() in never_null:
             findings.append(ContractFinding(column=promise.column, proof="compiled", because="its expression is never null"))
-        elif promise.nulls == "forbidden" and AT_RUN_TIME not in {contract.prove, contract.columns[promise.column].prove}:
-            because = "nothing in the SQL, and nothing that is promised of what it reads, excludes nulls"
+        elif (
+            promise.nulls == "forbidden"
+            and column.name.lower() not in kept
+            and AT_RUN_TIME not in {contract.prove, contract.columns[promise.column].prove}
+        ):
+            because = "the SQL itself may give nulls, whatever its sources hold: a padded join, a missing branch, a function that can fail"
             findings.append(ContractFinding(column=promise.column, proof="unproved", because=because))
             report.add(
                 "C308",

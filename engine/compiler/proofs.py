@@ -25,14 +25,21 @@ if TYPE_CHECKING:
     from interlock.engine.compiler.unit import Surroundings, Unit
 
 
-def query_never_null(unit: Unit, around: Surroundings) -> frozenset[str]:
-    """Columns of a model's query that are proved, in small letters. Of a seed the file itself is the proof."""
+def query_never_null(unit: Unit, around: Surroundings, *, given: bool = False) -> frozenset[str]:
+    """Columns of a model's query that are proved, in small letters. Of a seed the file itself is the proof.
+
+    Args:
+        unit: the model or seed.
+        around: what it is compiled among.
+        given: as if the sources held no nulls where they do not say that they may: what is proved then is kept by the SQL
+            itself, and only what comes in can break it.
+    """
     if isinstance(unit.file, SeedFile):
         rows = unit.file.rows
         return frozenset(
             column.name.lower() for index, column in enumerate(unit.file.columns) if all(row[index] is not None for row in rows)
         )
-    looked = statement_of(unit, around)
+    looked = statement_of(unit, around, given=given)
     columns = None if looked is None else _root(looked)
     if columns is None or len(columns) != len(unit.columns):
         return frozenset()
@@ -42,7 +49,7 @@ def query_never_null(unit: Unit, around: Surroundings) -> frozenset[str]:
     return frozenset(bound.name.lower() for found, bound in zip(columns, unit.columns, strict=True) if found.never_null)
 
 
-def statement_of(unit: Unit, around: Surroundings) -> Nullability | None:
+def statement_of(unit: Unit, around: Surroundings, *, given: bool = False) -> Nullability | None:
     """The pass over a model's statement; nothing for a seed, or where it could not be read."""
     analysis = unit.analysis
     if analysis is None or analysis.reading is None or not unit.bound:
@@ -61,7 +68,7 @@ def statement_of(unit: Unit, around: Surroundings) -> Nullability | None:
         columns = around.columns_of(node) if node is not None else None
         if node is None or columns is None:
             return None
-        proved = relation_never_null(node, around)
+        proved = relation_never_null(node, around, given=given)
         return tuple(
             Column(
                 column.name,
@@ -83,7 +90,7 @@ def statement_of(unit: Unit, around: Surroundings) -> Nullability | None:
     )
 
 
-def relation_never_null(node: Node, around: Surroundings) -> frozenset[str]:
+def relation_never_null(node: Node, around: Surroundings, *, given: bool = False) -> frozenset[str]:
     """Columns of a relation that readers may rely on, in small letters.
 
     Rows of a table are looked at before they are committed, so its promises are proofs. A view's rows may be others when it is
@@ -91,19 +98,22 @@ def relation_never_null(node: Node, around: Surroundings) -> frozenset[str]:
     """
     if node.kind == "source":
         declared = around.sources[node.name].source.columns if node.name in around.sources else None
+        if given:
+            said = {name.lower() for name, column in (declared or {}).items() if column.may_hold_nulls}
+            return frozenset(column.name.lower() for column in around.columns_of(node) or ()) - said
         return frozenset(name.lower() for name, column in (declared or {}).items() if not column.nullable)
     unit = around.units[node.name]
     promised = {promise.column.lower() for promise in unit.promises.columns if promise.nulls == "forbidden"}
     asked = promised.union(*(_asked(check) for check in unit.file.checks if check.severity == "error" and check.after == "rows"))
     match unit.kind:
         case "view" | "ephemeral":
-            return unit.never_null(around)
+            return unit.never_null(around, given=given)
         case "table" | "seed":
-            return unit.never_null(around) | asked
+            return unit.never_null(around, given=given) | asked
         case "incremental":
-            return frozenset(asked)
+            return unit.never_null(around, given=True) | asked if given else frozenset(asked)
         case "snapshot":
-            return frozenset(asked | {"valid_from"})
+            return frozenset((unit.never_null(around, given=True) if given else frozenset()) | asked | {"valid_from"})
         case _ as unreachable:
             assert_never(unreachable)
 

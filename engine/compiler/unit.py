@@ -68,7 +68,7 @@ class Unit:
         self.columns: tuple[Column, ...] = ()
         self.promises = Promises((), ())
         self.contract_findings: tuple[ContractFinding, ...] = ()
-        self._never_null: frozenset[str] | None = None
+        self._never_null: dict[bool, frozenset[str]] = {}
         self.sql = ""
         self.bound_sql = ""
         self.checks: tuple[CompiledCheck, ...] = ()
@@ -119,11 +119,14 @@ class Unit:
         """Everything found."""
         return [*(self.analysis.findings if self.analysis is not None else []), *self.findings]
 
-    def never_null(self, around: Surroundings) -> frozenset[str]:
-        """Columns of its query that are proved never null, in small letters; worked out once, where somebody asks."""
-        if self._never_null is None:
-            self._never_null = query_never_null(self, around)
-        return self._never_null
+    def never_null(self, around: Surroundings, *, given: bool = False) -> frozenset[str]:
+        """Columns of its query that are proved never null, in small letters; worked out once, where somebody asks.
+
+        With `given`, those that are never null if no source holds a null that it does not speak of.
+        """
+        if given not in self._never_null:
+            self._never_null[given] = query_never_null(self, around, given=given)
+        return self._never_null[given]
 
     # --- binding ------------------------------------------------------------------------------------------------------
 
@@ -180,8 +183,16 @@ class Unit:
         proved = self.never_null(around) if asked else frozenset()
         if asked and self.kind == "snapshot":
             proved |= {"valid_from"}
+        open_promises = {promise.column.lower() for promise in self.promises.columns if promise.nulls == "forbidden"} - proved
         found, self.contract_findings = compared(
-            self.file.contract, self.promises, self.relation_columns(), self.name, self.path, own=self.own_columns(), never_null=proved
+            self.file.contract,
+            self.promises,
+            self.relation_columns(),
+            self.name,
+            self.path,
+            own=self.own_columns(),
+            never_null=proved,
+            kept=self.never_null(around, given=True) if open_promises else frozenset(),
         )
         if not self.promises.findings:
             self.findings += found

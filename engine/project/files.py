@@ -243,7 +243,9 @@ class SourceColumnTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """A declared column of a source."""
 
     type: Annotated[str, Meta(description="The warehouse's type.")]
-    nullable: Annotated[bool, Meta(description="false: a promise of the source, asked of it in each run.")] = True
+    nullable: Annotated[
+        bool | UnsetType, Meta(description="false: a promise of the source, asked of it in each run; true: it may hold nulls.")
+    ] = UNSET
     description: Annotated[str, Meta(description="For people.")] = ""
 
 

@@ -197,6 +197,8 @@ class SourceColumn(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     type: str
     nullable: bool = True
+    may_hold_nulls: bool = False
+    """`nullable = true` was written: then nulls are to be reckoned with, not only unheard of."""
     description: str = ""
 
 

@@ -191,7 +191,12 @@ def _columns(document: Document, here: KeyPath, table: SourceTable) -> dict[str,
         at = (*here, "columns", name)
         column = SourceColumn(type=declared) if isinstance(declared, str) else None
         if column is None and not isinstance(declared, str):
-            column = SourceColumn(type=declared.type, nullable=declared.nullable, description=declared.description)
+            column = SourceColumn(
+                type=declared.type,
+                nullable=declared.nullable is not False,
+                may_hold_nulls=declared.nullable is True,
+                description=declared.description,
+            )
         if column is None or not column.type.strip() or not name.strip():
             document.report("S104", at, f"column `{name}` has no type or no name", remedy='write it as name = "BIGINT"')
         elif name.lower() in folded:

@@ -121,13 +121,13 @@ def call(name: str, arguments: list[str]) -> str:
     return f'"{name}"({", ".join(arguments)})'
 
 
-def ask(connection: duckdb.DuckDBPyConnection, name: str, forms: list[Overload]) -> Found:
+def ask(connection: duckdb.DuckDBPyConnection, name: str, forms: list[Overload], calls_max: int = CALLS_MAX) -> Found:
     calls, total, strict, never = 0, True, True, True
     for form in forms:
         extra = [form.varargs] * 2 if form.varargs else []
         for types in itertools.islice(itertools.product(*(choices(kind) for kind in (*form.types, *extra))), 12):
             columns = [[f"({value})::{kind}" for value in VALUES[kind]] for kind in types]
-            combinations = list(itertools.islice(_spread(columns), CALLS_MAX))
+            combinations = list(itertools.islice(_spread(columns, calls_max), calls_max))
             for arguments in combinations:
                 answer = _value(connection, name, arguments)
                 if answer is None:
@@ -144,12 +144,12 @@ def ask(connection: duckdb.DuckDBPyConnection, name: str, forms: list[Overload])
     return Found(calls, total, strict, never)
 
 
-def _spread(columns: list[list[str]]) -> itertools.chain[list[str]]:
+def _spread(columns: list[list[str]], calls_max: int) -> itertools.chain[list[str]]:
     product = (list(each) for each in itertools.product(*columns))
     size = 1
     for each in columns:
         size *= len(each)
-    step = max(1, size // CALLS_MAX)
+    step = max(1, size // calls_max)
     return itertools.chain(itertools.islice(product, 0, None, step))
 
 
