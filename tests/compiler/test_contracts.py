@@ -70,13 +70,13 @@ def test_a_promise_of_no_nulls_that_the_sql_itself_can_break_stops_compilation(t
 
 
 def test_a_source_that_says_that_it_holds_nulls_is_taken_at_its_word(tmp_path: Path) -> None:
-    sources = '[sources."raw.things".columns]\nid = {type = "BIGINT", nullable = true}\nat = "DATE"'
+    sources = '[sources."raw.things".columns]\nid = {type = "BIGINT", nullable = true}\nseen = "DATE"'
     found = compiled(
         tmp_path,
         {
             "sources.toml": sources,
-            "models/m.sql": "select id, at from raw.things",
-            "models/m.toml": _contract("id]\nnullable = false", "at]\nnullable = false"),
+            "models/m.sql": "select id, seen from raw.things",
+            "models/m.toml": _contract("id]\nnullable = false", "seen]\nnullable = false"),
         },
     )
     assert [finding.proof for finding in found.models["m"].contract_findings] == ["unproved", "at_run_time"]
