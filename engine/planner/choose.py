@@ -42,6 +42,9 @@ def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
     blocked = _unplannable_upstream(desk, model)
     if blocked is not None:
         return blocked
+    unanswered = desk.facts.unanswered.get(model.name)
+    if unanswered is not None and desk.options.adopt != model.name:
+        return refuse("P425", f"its bounds could not be asked for: {unanswered}", "correct the model, or the rows that it reads")
     seen = desk.seen(model)
     row = _row(desk, model, seen)
     if desk.options.adopt == model.name:

@@ -15,7 +15,7 @@ from interlock.engine.project.durations import duration
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.quoting import string
 from interlock.engine.warehouse.duckdb.write import bucket
-from interlock.engine.warehouse.protocol import Reader
+from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import Span
 from interlock.machines.records import Record
 
@@ -87,17 +87,30 @@ def open_ended(file: ModelFile, type_: str) -> str:
     return ""
 
 
-def observe(reader: Reader, wishes: Sequence[Wish]) -> dict[str, CursorFacts]:
-    """Ask for all of them in one query.
+def observe(reader: Reader, wishes: Sequence[Wish]) -> tuple[dict[str, CursorFacts], dict[str, str]]:
+    """Ask for all of them in one query. Where that fails, each by itself: one model's bad rows are no other model's.
+
+    Returns:
+        what was answered, and for the rest why not, by model.
 
     Raises:
-        WarehouseError: the question could not be answered.
+        WarehouseError: the warehouse itself could not be asked.
     """
     if not wishes:
-        return {}
+        return {}, {}
     fields = ", ".join(f"'m{number}': {_question(wish)}" for number, wish in enumerate(wishes))
-    answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
-    return {wish.model: _facts(wish, answer[f"m{number}"]) for number, wish in enumerate(wishes)}
+    try:
+        answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
+    except WarehouseError as error:
+        if error.code != "W608":
+            raise
+        if len(wishes) == 1:
+            return {}, {wishes[0].model: error.message}
+        parts = [observe(reader, [wish]) for wish in wishes]
+        return {name: facts for part, _ in parts for name, facts in part.items()}, {
+            name: why for _, part in parts for name, why in part.items()
+        }
+    return {wish.model: _facts(wish, answer[f"m{number}"]) for number, wish in enumerate(wishes)}, {}
 
 
 def _cast(text: str, type_: str) -> str:
@@ -128,7 +141,9 @@ def _upper(wish: Wish) -> str | None:
     if wish.upper_query is None:
         return None
     name = '"' + wish.column.replace('"', '""') + '"'
-    return f"(SELECT max({name}) + 1 FROM (\n{wish.upper_query}\n))"
+    # After the greatest value of its type there is no end to name: rows there are held, and the others go on.
+    greatest = f"SELECT max({name}) AS greatest FROM (\n{wish.upper_query}\n)"
+    return f"(SELECT coalesce(TRY(m.greatest + 1), m.greatest) FROM ({greatest}) AS m)"
 
 
 def _given(text: str | None, type_: str) -> str | None:

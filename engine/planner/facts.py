@@ -49,6 +49,8 @@ class Facts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     dependents: dict[tuple[str, str], tuple[tuple[str, str], ...]]
     """By relation (schema, name folded): views that read it and that no model of the project makes."""
     observations: tuple[Observation, ...]
+    unanswered: dict[str, str] = {}
+    """By model: why its bounds could not be asked for."""
 
     def head(self, model: str) -> HeadRow:
         """The head row of a model; one of `None`s where there is none."""

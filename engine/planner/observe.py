@@ -94,8 +94,9 @@ def look(
     bodies = read_bodies(reader, project, (by_model[name] for name in sorted(wanted) if name in by_model)) if reader is not None else {}
     sources = _sources_of(compiled, selected)
     cursors: dict[str, CursorFacts] = {}
+    unanswered: dict[str, str] = {}
     if reader is not None:
-        cursors = observe(reader, list(_wishes(compiled, selected, by_model, bodies, options, as_of)))
+        cursors, unanswered = observe(reader, list(_wishes(compiled, selected, by_model, bodies, options, as_of)))
     observations = [Observation(question="catalog", answer="read" if reader is not None else "absent")]
     observations.append(Observation(question="heads", answer="read" if heads else "absent"))
     observations += [Observation(question=f"source {name}", answer="read") for name in sources]
@@ -113,6 +114,7 @@ def look(
         counts=_counts(reader, compiled, selected, bodies, catalog),
         dependents=_dependents(catalog, compiled),
         observations=tuple(observations),
+        unanswered=unanswered,
     )
 
 

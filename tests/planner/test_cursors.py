@@ -66,7 +66,7 @@ def wish(**more: Any) -> Wish:
 
 
 def test_the_last_stretch_begins_at_the_watermark_less_lookback() -> None:
-    found = observe(Asker(), [wish(lookback="2 days", covered=(Span(low="", high="2024-01-11"),))])["m"]  # type: ignore[arg-type]
+    found = observe(Asker(), [wish(lookback="2 days", covered=(Span(low="", high="2024-01-11"),))])[0]["m"]  # type: ignore[arg-type]
     assert found.low == "2024-01-08"
     assert found.ranges == (Span(low="2024-01-08", high="2024-01-12"),)
     assert found.covered == (Span(low="", high="2024-01-12"),)
@@ -74,7 +74,7 @@ def test_the_last_stretch_begins_at_the_watermark_less_lookback() -> None:
 
 def test_a_week_begins_on_monday_and_integers_in_steps() -> None:
     asked = [wish(width="week"), wish(model="n", type="BIGINT", high="-7", width="5", until=None, upper_query="select 12 as day")]
-    found = observe(Asker(), asked)  # type: ignore[arg-type]
+    found = observe(Asker(), asked)[0]  # type: ignore[arg-type]
     assert found["m"].low == "2024-01-08"
     assert found["n"].low == "-10"
     assert found["n"].ranges == (Span(low="-10", high="13"),)
@@ -82,13 +82,13 @@ def test_a_week_begins_on_monday_and_integers_in_steps() -> None:
 
 def test_missing_ranges_are_what_lies_between_covered_ones() -> None:
     covered = (Span(low="2024-01-01", high="2024-01-03"), Span(low="2024-01-05", high="2024-01-11"))
-    found = observe(Asker(), [wish(covered=covered)])["m"]  # type: ignore[arg-type]
+    found = observe(Asker(), [wish(covered=covered)])[0]["m"]  # type: ignore[arg-type]
     assert found.ranges == (Span(low="2024-01-03", high="2024-01-05"), Span(low="2024-01-10", high="2024-01-12"))
     assert found.covered == (Span(low="2024-01-01", high="2024-01-12"),)
 
 
 def test_an_end_that_is_no_value_of_the_type_is_named() -> None:
-    found = observe(Asker(), [wish(range_low="yesterday", range_high="2024-01-03")])["m"]  # type: ignore[arg-type]
+    found = observe(Asker(), [wish(range_low="yesterday", range_high="2024-01-03")])[0]["m"]  # type: ignore[arg-type]
     assert found.bad_range == "yesterday"
 
 
