@@ -88,9 +88,7 @@ def test_a_failed_warn_check_survives_a_kill_between_commit_and_its_record(shop:
     assert server.give(shop, "run", fault="warehouse.commit.after:1:kill") == -9
     demand(world.command(shop, "resume"), 0)
     (record,) = [
-        entry.evidence
-        for _, entry in records(shop)
-        if entry.event == "commit" and entry.by is not None and entry.subject.startswith("a#")
+        entry.evidence for _, entry in records(shop) if entry.event == "commit" and entry.by is not None and entry.subject.startswith("a#")
     ]
     verdicts = {verdict.check: (verdict.severity, verdict.outcome, verdict.failing) for verdict in record.receipt.body.verdicts}
     assert verdicts["sql"] == ("warn", "failed", 2)
