@@ -64,7 +64,7 @@ def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
                 model=model.name,
             )
         case "refuse" if row.code == "P417":
-            return refuse(row, f"{model.schema}.{model.relation} is there, and it is not what we made: {row.how}", model=model.name)
+            return refuse(row, f"{_spelled(model, seen)} is there, and it is not what we made: {row.how}", model=model.name)
         case "refuse":
             return refuse(row, row.how, model=model.name)
         case "proceed" | "settle" | "attempt_absent":
@@ -78,6 +78,13 @@ def _row(desk: Desk, model: CompiledModel, seen: RelationSeen | None) -> ModelRo
     if row.decision in ("settle", "attempt_absent"):
         return model_row("checkpointed", "none" if desk.facts.head(model.name).token is None else "named", target)
     return row
+
+
+def _spelled(model: CompiledModel, seen: RelationSeen | None) -> str:
+    """The relation as it is written where it stands, and as the model writes it where that differs by case."""
+    ours = f"{model.schema}.{model.relation}"
+    there = ours if seen is None else f"{seen.schema}.{seen.name}"
+    return there if there == ours else f"{there} (for the warehouse the same name as {ours})"
 
 
 def _unplannable_upstream(desk: Desk, model: CompiledModel) -> Choice | None:

@@ -67,12 +67,15 @@ def look_snapshot_delta(shape: SnapshotShape, rel: str) -> Statement:
 
 
 def close_versions(shape: SnapshotShape, rel: str) -> Statement:
-    """Ends the open version of each row that changed."""
+    """Ends the open version of each row that changed; a plan of an earlier time than its begin ends it where it began."""
     if shape.updated_at:
         changed = f'{shape.starts()} > t."valid_from"'
     else:
         changed = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in shape.compared) or "FALSE"
-    text = f'UPDATE {rel} AS t SET "valid_to" = {shape.starts()} FROM {DELTA} AS d WHERE {same_key(shape.key)} AND t."valid_to" IS NULL AND ({changed})'
+    end = f'greatest({shape.starts()}, t."valid_from")'
+    text = (
+        f'UPDATE {rel} AS t SET "valid_to" = {end} FROM {DELTA} AS d WHERE {same_key(shape.key)} AND t."valid_to" IS NULL AND ({changed})'
+    )
     return Statement(role="close", text=text)
 
 
