@@ -229,6 +229,7 @@ def move_item(frame: Frame, model: CompiledModel, old: HeadRow, body: ReceiptBod
         kind=model.kind if model.kind != "ephemeral" else "view",
         action="move",
         reasons=(f"it was `{old.model}`: its relation and its history move along",),
+        notes=("its text changed too: the next run builds it",) if body.digests.definition != model.digests.definition else (),
         strategy=strategy_of(model),
         schema=model.schema,
         relation=model.relation,
