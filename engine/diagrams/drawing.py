@@ -53,15 +53,14 @@ class Taken(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def machine_drawing(table: Table) -> Drawing:
     """A machine: each arrow with its event and the number of its guards, and `else` where a guard refuses."""
     arrows: dict[tuple[str, str], list[str]] = {}
-    otherwise: dict[tuple[str, str], list[str]] = {}
     for row in table.rows:
         arrows.setdefault((row.source, row.target), []).append(f"{row.event} [{len(row.guards)}]" if row.guards else row.event)
         if row.fallback is not None:
-            otherwise.setdefault((row.source, row.fallback), []).append(f"{row.event} else")
-    edges = []
-    for way in dict.fromkeys((*arrows, *otherwise)):
-        labels = (*arrows.get(way, ()), *otherwise.get(way, ()))
-        edges.append(Edge(source=way[0], target=way[1], label=", ".join(labels), look="plain" if way[1] != "refused" else "otherwise"))
+            arrows.setdefault((row.source, row.fallback), []).append(f"{row.event} else")
+    edges = [
+        Edge(source=source, target=target, label=", ".join(labels), look="otherwise" if target == "refused" else "plain")
+        for (source, target), labels in arrows.items()
+    ]
     return Drawing(title=table.machine, nodes=_states(table, {}), edges=tuple(edges), said=(table.summary,))
 
 

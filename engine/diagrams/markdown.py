@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from interlock.engine.diagrams.mermaid import drawn
+from interlock.engine.diagrams.drawing import machine_drawing
+from interlock.engine.diagrams.formats import mermaid_of
 from interlock.machines.guards import INVARIANTS, Guard
 from interlock.machines.machine import Machine
 from interlock.machines.model_run import ModelRun
@@ -56,7 +57,7 @@ def markdown(machine: type[Machine]) -> str:
     parts += [
         "## Diagram",
         "The number beside an event is how many guards it has; `else` is what happens when one of them refuses.",
-        f"```mermaid\n{drawn(table)}```",
+        f"```mermaid\n{mermaid_of(machine_drawing(table))}```",
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from tests.machines import cases
 
+from interlock.engine.diagrams.drawing import machine_drawing
+from interlock.engine.diagrams.formats import mermaid_of
 from interlock.engine.diagrams.markdown import MACHINES, invariants, markdown, pages
-from interlock.engine.diagrams.mermaid import mermaid
 from interlock.machines.guards import INVARIANTS
 from interlock.machines.model_run import ModelRun
 from interlock.machines.table import compile_table, guards_of
@@ -53,7 +54,7 @@ def test_every_invariant_is_encoded_by_guards_and_every_guard_encodes_one() -> N
 
 
 def test_the_drawing_reads_as_the_table() -> None:
-    assert mermaid(ModelRun) == (
+    assert mermaid_of(machine_drawing(compile_table(ModelRun))) == (
         "stateDiagram-v2\n"
         "    direction LR\n"
         "    [*] --> planned\n"
