@@ -345,7 +345,7 @@ class Expressions:
             return own | self.if_not_null(tree["left"], env) | self.if_not_null(tree["right"], env)
         if kind in {"OPERATOR_CAST", "COLLATE"}:
             return own | self.if_not_null(tree["child"], env)
-        if kind in {"ARRAY_EXTRACT", "STRUCT_EXTRACT", "ARRAY_SLICE", "OPERATOR_NOT", "COMPARE_IN", "COMPARE_NOT_IN"}:
+        if kind in {"ARRAY_EXTRACT", "STRUCT_EXTRACT", "ARRAY_SLICE", "OPERATOR_NOT", "COMPARE_IN"}:
             return own | self.if_not_null(tree["children"][0], env)
         if kind == "COMPARE_BETWEEN":
             return own | self.if_not_null(tree["input"], env)
@@ -462,7 +462,6 @@ _RULES: Final[Mapping[str, Callable[[Expressions, Tree, Env], bool]]] = {
     "COMPARE_DISTINCT_FROM": Expressions._always,  # noqa: SLF001
     "COMPARE_IN": Expressions._in,  # noqa: SLF001
     "COMPARE_NOT_DISTINCT_FROM": Expressions._always,  # noqa: SLF001
-    "COMPARE_NOT_IN": Expressions._in,  # noqa: SLF001
     "CONJUNCTION_AND": Expressions._and,  # noqa: SLF001
     "CONJUNCTION_OR": Expressions._or,  # noqa: SLF001
     "FUNCTION": Expressions._function,  # noqa: SLF001

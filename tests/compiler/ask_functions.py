@@ -121,11 +121,11 @@ def call(name: str, arguments: list[str]) -> str:
     return f'"{name}"({", ".join(arguments)})'
 
 
-def ask(connection: duckdb.DuckDBPyConnection, name: str, forms: list[Overload], calls_max: int = CALLS_MAX) -> Found:
+def ask(connection: duckdb.DuckDBPyConnection, name: str, forms: list[Overload], calls_max: int = CALLS_MAX, kinds_max: int = 12) -> Found:
     calls, total, strict, never = 0, True, True, True
     for form in forms:
         extra = [form.varargs] * 2 if form.varargs else []
-        for types in itertools.islice(itertools.product(*(choices(kind) for kind in (*form.types, *extra))), 12):
+        for types in itertools.islice(itertools.product(*(choices(kind) for kind in (*form.types, *extra))), kinds_max):
             columns = [[f"({value})::{kind}" for value in VALUES[kind]] for kind in types]
             combinations = list(itertools.islice(_spread(columns, calls_max), calls_max))
             for arguments in combinations:
