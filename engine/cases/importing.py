@@ -82,7 +82,9 @@ def _compared(done: Imported, out: Path, built: Built) -> tuple[Compared, ...]:
         )
     here = built(out)
     try:
-        sides = beside.compare(here, out / done.database, done.relations)
+        sides = beside.compare(
+            here, out / done.database, [beside.Pair(each.model, each.schema, each.relation, each.built) for each in done.relations]
+        )
     except WarehouseError as error:
         raise refusal(error, subject=done.name) from error
     return tuple(_compared_one(side) for side in sides)

@@ -16,10 +16,21 @@ from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.inventory import project_items
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.reading import read
+from interlock.engine.importers.dbt.snapshots import BUILD_TIME
 from interlock.engine.importers.dbt.yamls import table
 from interlock.machines.records import Record
 
 REPORT = "IMPORT.md"
+
+
+class Kept(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A relation of the new project, called as dbt calls it."""
+
+    model: str
+    schema: str
+    relation: str
+    built: tuple[str, ...] = ()
+    """Columns that say when it was built: no two builds have them alike."""
 
 
 class Imported(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -32,8 +43,8 @@ class Imported(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     findings: tuple[Diagnostic, ...]
     database: str | None
     """The database that dbt builds, as the new project's path, where there is one."""
-    relations: tuple[tuple[str, str, str], ...]
-    """Model, schema and relation of everything that was converted and is kept in the warehouse."""
+    relations: tuple[Kept, ...]
+    """Everything that was converted and is kept in the warehouse."""
     dbt_schema: str
 
 
@@ -67,7 +78,15 @@ def import_project(
         said=said,
         findings=(*_warnings(conversion, items), *left),
         database=conversion.places.database,
-        relations=tuple(sorted((node.into, conversion.schema(node), node.alias) for node in live)),
+        relations=tuple(
+            Kept(
+                model=node.into,
+                schema=conversion.schema(node),
+                relation=node.alias,
+                built=BUILD_TIME if node.kind == "snapshot" and node.config.get("strategy") == "check" else (),
+            )
+            for node in sorted(live, key=lambda each: each.into)
+        ),
         dbt_schema=conversion.default_schema,
     )
 

@@ -195,8 +195,16 @@ def _microbatch(node: Node) -> dict[str, Any] | None:
             'write the full query with strategy = "partition" in a sidecar, and see that it means what you want',
         )
         return None
-    lookback = node.config.get("lookback", 1)
-    node.notes.append(f"microbatch by {size} became partitions of `{column}`")
+    batches = node.config.get("lookback", 1)
+    if not isinstance(batches, int) or batches < 0:
+        node.refuse("D811", f"its lookback `{batches}` is no number of batches", "write a whole number")
+        return None
+    lookback = {"hour": f"{batches} hours", "day": f"{batches} days", "month": f"{31 * batches} days", "year": f"{366 * batches} days"}[
+        str(size)
+    ]
+    node.notes.append(
+        f"microbatch by {size} became partitions of `{column}`; dbt counts its lookback from now, here it counts from the watermark"
+    )
     return {
-        "materialized": "incremental", "strategy": "partition", "watermark": str(column), "partition": str(size), "lookback": f"{lookback} {size}s",
+        "materialized": "incremental", "strategy": "partition", "watermark": str(column), "partition": str(size), "lookback": lookback,
     }  # fmt: skip

@@ -13,12 +13,17 @@ _VIEW: Final = """\
 -- The columns of dbt's snapshot, over the snapshot that is kept here.
 select
     * exclude (valid_from, valid_to),
-    md5({key} || '|' || coalesce(cast({updated} as varchar), '')) as dbt_scd_id,
-    {updated} as dbt_updated_at,
-    valid_from as dbt_valid_from,
-    valid_to as dbt_valid_to
+    md5({key} || '|' || coalesce(cast({shown} as varchar), '')) as dbt_scd_id,
+    {shown} as dbt_updated_at,
+    {from_} as dbt_valid_from,
+    {to} as dbt_valid_to
 from {history}
 """
+
+_UTC: Final = "({} at time zone 'UTC')"
+"""Where columns are compared, dbt's validity has no zone."""
+BUILD_TIME: Final = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
+"""Columns of such a snapshot that say when it was built."""
 
 
 def convert(node: Node, schema: str, default_schema: str) -> None:
@@ -41,7 +46,7 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
             columns = config["check_cols"]
             if columns not in ("all", ["all"]):
                 made["compare"] = [str(each) for each in listed(columns)]
-            updated = "valid_from"
+            updated = ""
         case _:
             node.refuse(
                 "D821",
@@ -65,5 +70,11 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
     cast = "coalesce(cast({} as varchar), '')"
     node.sidecar = {"materialized": "view"}
     materialize.common(node, schema, default_schema, "view")
-    node.text_of_view = _VIEW.format(key=" || '|' || ".join(cast.format(key) for key in keys), updated=updated, history=history)
+    node.text_of_view = _VIEW.format(
+        key=" || '|' || ".join(cast.format(key) for key in keys),
+        shown=updated or _UTC.format("valid_from"),
+        from_="valid_from" if updated else _UTC.format("valid_from"),
+        to="valid_to" if updated else _UTC.format("valid_to"),
+        history=history,
+    )
     node.notes.append(f"kept in `{history}`; `{node.into}` is a view over it with dbt's columns")

@@ -15,6 +15,15 @@ from interlock.engine.warehouse.protocol import ALIAS
 SHOWN_MAX = 5
 
 
+class Pair(NamedTuple):
+    """A relation that stands in both files. Columns of `left_out` are not compared by value."""
+
+    name: str
+    schema: str
+    relation: str
+    left_out: tuple[str, ...] = ()
+
+
 class Side(NamedTuple):
     """What two relations of one name differ in. `because` is empty where they are equal."""
 
@@ -30,8 +39,8 @@ class Side(NamedTuple):
     first_only_there: tuple[tuple[str | None, ...], ...] = ()
 
 
-def compare(here: Path, there: Path, relations: Iterable[tuple[str, str, str]]) -> list[Side]:
-    """Compare relations, given as (name for people, schema, relation), between two database files.
+def compare(here: Path, there: Path, pairs: Iterable[Pair]) -> list[Side]:
+    """Compare relations between two database files.
 
     Raises:
         WarehouseError: a file cannot be opened.
@@ -44,20 +53,22 @@ def compare(here: Path, there: Path, relations: Iterable[tuple[str, str, str]]) 
             connection.execute("SET TimeZone = 'UTC'")
             for path, alias in ((here, ALIAS), (there, other)):
                 connection.execute(f"ATTACH {string(str(path))} AS {identifier(alias)} (READ_ONLY)")
-            return [_side(connection, other, *relation) for relation in relations]
+            return [_side(connection, other, pair) for pair in pairs]
         finally:
             connection.close()
     except DRIVER_ERRORS as error:
         raise classify(error) from error  # type: ignore[arg-type]
 
 
-def _side(connection: duckdb.DuckDBPyConnection, other: str, name: str, schema: str, relation: str) -> Side:
+def _side(connection: duckdb.DuckDBPyConnection, other: str, pair: Pair) -> Side:
+    name, schema, relation, left_out = pair
     columns = [_columns(connection, catalog, schema, relation) for catalog in (ALIAS, other)]
     if not columns[0] or not columns[1]:
         where = "dbt's warehouse has no such relation" if columns[0] else "it is not built here"
         return Side(name, found=False, because=where)
     mine, theirs = columns
     names = tuple(mine)
+    compared = tuple(column for column in names if column not in left_out)
     if [column.lower() for column in mine] != [column.lower() for column in theirs]:
         because = f"columns here: {', '.join(mine)}; there: {', '.join(theirs)}"
         return Side(name, found=True, because=because, columns=names)
@@ -66,8 +77,8 @@ def _side(connection: duckdb.DuckDBPyConnection, other: str, name: str, schema: 
         for column, type_ in zip(mine, theirs.values(), strict=True)
         if mine[column] != type_
     ]
-    listed = ", ".join(identifier(column) for column in names)
-    texts = ", ".join(f"CAST({identifier(column)} AS VARCHAR)" for column in names)
+    listed = ", ".join(identifier(column) for column in compared)
+    texts = ", ".join(f"CAST({identifier(column)} AS VARCHAR)" for column in compared)
     try:
         here, there = (
             f"SELECT {listed} FROM {identifier(catalog)}.{identifier(schema)}.{identifier(relation)}" for catalog in (ALIAS, other)
@@ -81,7 +92,7 @@ def _side(connection: duckdb.DuckDBPyConnection, other: str, name: str, schema: 
     except DRIVER_ERRORS as error:
         return Side(name, found=False, because=classify(error).message, columns=names)  # type: ignore[arg-type]
     because = "; ".join([*types, *([f"{counts[2]} rows only here, {counts[3]} only there"] if counts[2] or counts[3] else [])])
-    return Side(name, True, because, counts[0], counts[1], counts[2], counts[3], names, first[0], first[1])
+    return Side(name, True, because, counts[0], counts[1], counts[2], counts[3], compared, first[0], first[1])
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, catalog: str, schema: str, relation: str) -> dict[str, str]:
