@@ -9,12 +9,48 @@ import importlib
 import json
 import os
 import pkgutil
+import random
+import signal
 import sys
+import threading
 
 import interlock.engine
 from interlock.engine import faults
 from interlock.engine.cli import main
 from interlock.engine.clock import moment
+
+
+class Shuffler:
+    """Several threads in an order that a seed decides: whoever comes to a point waits there, and one of the waiting is let go.
+
+    A thread that is held up elsewhere (by a lock of the ledger, in the database) keeps nobody waiting for longer than a
+    moment. At the visit of this number, of all points together, the process is killed.
+    """
+
+    def __init__(self, seed: int, kill_at: int) -> None:
+        self._draw = random.Random(seed)
+        self._kill_at = kill_at
+        self._count = 0
+        self._changed = threading.Condition()
+        self._waiting: list[int] = []
+
+    def visit(self, name: str) -> None:
+        del name
+        me = threading.get_ident()
+        with self._changed:
+            self._count += 1
+            if self._count == self._kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            self._waiting.append(me)
+            if len(self._waiting) > self._draw.choice((0, 1, 2)):
+                self._let_go()
+            self._changed.wait_for(lambda: me not in self._waiting, timeout=0.004)
+            if me in self._waiting:
+                self._waiting.remove(me)
+
+    def _let_go(self) -> None:
+        self._waiting.remove(self._draw.choice(self._waiting))
+        self._changed.notify_all()
 
 
 def child(order: dict[str, object], clock: str) -> None:
@@ -27,7 +63,10 @@ def child(order: dict[str, object], clock: str) -> None:
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.chdir(str(order["root"]))
-        if order["fault"]:
+        if order.get("shuffle"):
+            seed, kill_at = order["shuffle"]  # type: ignore[misc]
+            faults._device = Shuffler(seed, kill_at)  # type: ignore[assignment]
+        elif order["fault"]:
             name, nth, how = faults.parse(str(order["fault"]))
             faults.arm(name, nth=nth, how=how)
         code = main([str(word) for word in order["words"]], clock=lambda: moment(clock))  # type: ignore[attr-defined]

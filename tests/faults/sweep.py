@@ -8,6 +8,7 @@ with `--only CASE`.
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
 import random
@@ -61,10 +62,17 @@ class Server:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
-    def give(self, root: Path, *words: str, fault: str = "") -> int:
+    def give(self, root: Path, *words: str, fault: str = "", shuffle: tuple[int, int] | None = None) -> int:
         """A command in a child; its exit status, negative for a signal."""
         assert self.process.stdin is not None
-        order = {"root": str(root), "words": words, "fault": fault, "clock": world.CLOCK, "log": str(root.parent / f"{root.name}.log")}
+        order = {
+            "root": str(root),
+            "words": words,
+            "fault": fault,
+            "shuffle": shuffle,
+            "clock": world.CLOCK,
+            "log": str(root.parent / f"{root.name}.log"),
+        }
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
         return int(self._line())
@@ -91,6 +99,25 @@ class Sweep:
             self.visits[begin] = world.visits(template, at, "run")
             self.expected[begin] = world.state(at)
             world.demand_sound(at)
+
+    def shuffled(self, begin: str, seed: int, threads: int) -> None:
+        """Several threads in an order that the seed decides, killed at a visit that it draws; then recovered and compared."""
+        at = self.root / "case"
+        shutil.rmtree(at, ignore_errors=True)
+        shutil.copytree(self.templates[begin], at)
+        draw = random.Random(seed)
+        kill_at, by = draw.randrange(1, len(self.visits[begin]) + 1), draw.choice(WAYS)
+        try:
+            code = self.server.give(at, "run", "--threads", str(threads), "--json", shuffle=(seed, kill_at))
+            assert code in {-9, 0}, f"it ended with {code}"
+            self._recover(at, by)
+            world.demand_sound(at)
+            found = world.state(at)
+            for what, expected in self.expected[begin].items():
+                assert found[what] == expected, f"{what} differ: {different(found[what], expected)}"
+        except AssertionError as error:
+            message = f"{begin}, seed {seed}, {threads} threads, killed at {kill_at}, {by}: {error}"
+            raise AssertionError(message) from error
 
     def cases(self) -> Iterator[Case]:
         """One crash, everywhere."""
@@ -169,6 +196,20 @@ def say(text: str) -> None:
     sys.stdout.flush()
 
 
+def _threads(sweep: Sweep, threads: int, seeds: range) -> int:
+    failed = 0
+    for number, (seed, begin) in enumerate(itertools.product(seeds, BEGINNINGS), 1):
+        try:
+            sweep.shuffled(begin, seed, threads)
+        except AssertionError as error:
+            failed += 1
+            say(f"FAILED {str(error)[:3000]}")
+        if number % 50 == 0:
+            say(f"{number} played, {failed} failed")
+    say(f"{2 * len(seeds) - failed} of {2 * len(seeds)} shuffled runs hold, {threads} threads, seeds {seeds.start} to {seeds.stop - 1}")
+    return 1 if failed else 0
+
+
 def main() -> int:
     """From the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -178,6 +219,10 @@ def main() -> int:
     parser.add_argument("--by", choices=WAYS)
     parser.add_argument("--again", type=int, default=0, metavar="N", help="N crashes during recovery instead, drawn by --seed")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--threads", type=int, default=0, metavar="N", help="N threads, shuffled and killed, for --seeds seeds from --seed on"
+    )
+    parser.add_argument("--seeds", type=int, default=100)
     parser.add_argument("--only", metavar="CASE")
     asked = parser.parse_args()
     first, every = (int(part) for part in asked.share.split("/"))
@@ -185,6 +230,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as directory:
         sweep = Sweep(Path(directory))
         try:
+            if asked.threads:
+                return _threads(sweep, asked.threads, range(asked.seed, asked.seed + asked.seeds))
             if asked.only:
                 begin, fault, how, by, *more = asked.only.split("/")
                 cases = [Case(begin, fault, how, by, tuple(more))]

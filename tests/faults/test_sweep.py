@@ -9,7 +9,8 @@ from tests.faults.sweep import Case, Sweep, again
 
 SHARE = 67
 """Every so many cases are played here. It shares no factor with the four variants of a visit, so that all of them come up."""
-DURING_RECOVERY = 8
+DURING_RECOVERY = 6
+SEEDS = 4
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,12 @@ def test_a_crash_anywhere_loses_and_repeats_nothing(sweep: Sweep) -> None:
 def test_a_crash_during_recovery_loses_and_repeats_nothing(sweep: Sweep) -> None:
     for case in again(sweep, seed=13, count=DURING_RECOVERY):
         sweep.play(case)
+
+
+@pytest.mark.parametrize("begin", ["first", "later"])
+def test_several_threads_in_any_order_lose_and_repeat_nothing(sweep: Sweep, begin: str) -> None:
+    for seed in range(SEEDS):
+        sweep.shuffled(begin, seed, threads=4)
 
 
 def test_every_strategy_and_every_step_of_a_run_is_swept(sweep: Sweep) -> None:

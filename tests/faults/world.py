@@ -164,9 +164,12 @@ def demand_sound(root: Path) -> None:
         connection.execute(f"ATTACH '{root / 'world.duckdb'}' AS warehouse (READ_ONLY)")
         heads = dict(connection.execute("SELECT model, receipt FROM warehouse.interlock.heads").fetchall())
         seals = connection.execute("SELECT run, serial FROM warehouse.interlock.seals ORDER BY serial").fetchall()
-        attempts = connection.execute(
-            "SELECT count(*), count(DISTINCT json_extract_string(body, '$.anchor')) FROM warehouse.interlock.receipts"
-        ).fetchall()
+        anchors = [
+            anchor
+            for (anchor,) in connection.execute(
+                "SELECT json_extract_string(body, '$.anchor') FROM warehouse.interlock.receipts WHERE project = ?", [PROJECT]
+            ).fetchall()
+        ]
     assert {name: known.head.receipt for name, known in found.fold.models.items() if known.head.receipt} == {
         name: receipt for name, receipt in heads.items() if receipt
     }
@@ -177,4 +180,10 @@ def demand_sound(root: Path) -> None:
     assert found.fold.seal is None or sealed[-1] == found.fold.seal.run
     serials = [serial for _, serial in seals]
     assert serials == sorted(set(serials))
-    assert attempts[0][0] == attempts[0][1], "an attempt left two receipts"
+    assert len(anchors) == len(set(anchors)), "an attempt left two receipts"
+    attempts = [attempt for run in found.fold.runs.values() for attempt in run.attempts.values() if attempt.anchor is not None]
+    nothing = {attempt.anchor for attempt in attempts if attempt.state == "refused" and attempt.receipt is None}
+    assert not nothing & set(anchors), "a refusal says that nothing was written, and its receipt is there"
+    if found.fold.accepted is None:
+        seen = {attempt.anchor for attempt in attempts if attempt.state == "checkpointed"}
+        assert seen == set(anchors), "a checkpoint without its receipt, or a receipt without its checkpoint"
