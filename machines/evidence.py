@@ -299,6 +299,8 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Covered ranges of a partition model, merged. An empty `low` is open."""
     moved: Read | None = None
     """The model that this one was before a rename, and the receipt that was left there."""
+    protected: tuple[str, ...] = ()
+    """Columns that were promised never to disappear: readers rely on them until a receipt no longer says so."""
 
 
 class Proposed(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="proposed"):

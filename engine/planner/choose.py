@@ -194,6 +194,14 @@ def _known(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
     body = desk.facts.body(model.name)
     if body is None:
         return refuse("P425", "the receipt of its head could not be read", "see `interlock status`")
+    names = {column.name.lower() for column in model.columns}
+    lost = [name for name in body.protected if name.lower() not in names]
+    if lost:
+        return refuse(
+            "C305",
+            f"protected column `{lost[0]}` would disappear: it stands there under that promise",
+            "keep it; if it may really go, run once with `protected` taken out of the contract, and take the column out then",
+        )
     if model.name in desk.options.full_refresh:
         stopped = _full_refresh_refused(desk, model)
         anew: Action = "replace" if body.materialized == model.kind else "convert"

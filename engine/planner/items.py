@@ -72,6 +72,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
         sets_token="set" if sets_token else "keep",
         contract=model.contract,
         extra_columns=model.extra_columns,
+        protected=protected_of(model),
         contract_findings=model.contract_findings,
         checks=tuple(CheckPin(check=check.check.name, severity=check.check.severity) for check in rows_checks(model)),
         bounds=bounds,
@@ -81,6 +82,12 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
         full_refresh="asked" if choice.full else "not_asked",
         shrink="allowed" if model.name in desk.options.allow_shrink else "not_allowed",
     )
+
+
+def protected_of(model: CompiledModel) -> tuple[str, ...]:
+    """Columns that the model's contract protects."""
+    contract = model.file.contract
+    return () if contract is None else tuple(sorted(name for name, column in contract.columns.items() if column.protected))
 
 
 def _plain(model: CompiledModel, choice: Choice, head: Head, target: Missing | Present) -> Item:

@@ -100,6 +100,8 @@ class Item(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sets_token: Literal["set", "keep", "clear"] = "set"
     contract: tuple[PromisedColumn, ...] = ()
     extra_columns: Literal["allow", "refuse"] = "allow"
+    protected: tuple[str, ...] = ()
+    """Columns that the contract protects."""
     contract_findings: tuple[ContractFinding, ...] = ()
     checks: tuple[CheckPin, ...] = ()
     bounds: Bounds | None = None

@@ -122,6 +122,7 @@ def receipt_body(
         generation=_generation(item, anchor, pinned, before, changed=changed and moves_rows),
         watermark=watermark,
         ranges=_ranges(item, look, before),
+        protected=item.protected if item.action not in ("move", "drop") or before is None else before.protected,
     )
 
 
