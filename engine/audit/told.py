@@ -105,7 +105,10 @@ class Story(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 def told(entry: Entry) -> Told:
     """One record, told."""
     guards = []
+    against = {verdict.guard for verdict in entry.verdicts if verdict.holds != "yes"}
     for verdict in entry.verdicts:
+        if verdict.code == "G531" and len(against) > 1:
+            continue  # that nothing was written follows from the others
         known = GUARDS.get(verdict.guard)
         guards.append(
             Guarded(
@@ -149,7 +152,7 @@ def bounds_words(bounds: Bounds) -> Iterable[str]:
         for span in bounds.ranges:
             yield f"{span.low} <= {bounds.column} < {span.high}"
     elif bounds.low is not None or bounds.until is not None:
-        low = f"{bounds.low} < " if bounds.low is not None else ""
+        low = f"{bounds.low} <= " if bounds.low is not None else ""
         high = f" < {bounds.until}" if bounds.until is not None else ""
         yield f"{low}{bounds.column}{high}"
     if bounds.lookback:
