@@ -10,6 +10,7 @@ from typing import Any
 from interlock.engine.audit.judge import TABLES
 from interlock.engine.audit.told import Story, Told
 from interlock.engine.cases.auditing import story_of
+from interlock.engine.cases.columns import column_story, written
 from interlock.engine.cases.reading import compile_offline
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.diagnostics import Diagnostic, did_you_mean, refused
@@ -132,6 +133,8 @@ _LOOKS: dict[str, NodeLook] = {"checkpointed": "good", "refused": "refused", "ac
 def lineage_of(ground: Ground, model: str | None, form: str) -> dict[str, Any]:
     """The project's models, each coloured by its last state in the target; with a model, what it comes from and what comes of it.
 
+    Of `MODEL.COLUMN` or `SOURCE.COLUMN`: where its values come from, what it reaches, and what is not made without it.
+
     Raises:
         Refused: S114, there is no such model; or the project does not compile at all.
     """
@@ -139,6 +142,9 @@ def lineage_of(ground: Ground, model: str | None, form: str) -> dict[str, Any]:
     ledger = read(ground.directory)
     findings: tuple[Diagnostic, ...] = ()
     fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
+    if model is not None and "." in model:
+        text = written(column_story(ground.project, ground.target, compiled, model), form)
+        return {"text": text, "outcome": "done", "exit_code": 0, "findings": findings}
     if model is not None and model not in compiled.models:
         raise refused("S114", f"there is no model `{model}`", remedy=did_you_mean(model, compiled.models, "see `interlock ls`"))
     names = set(compiled.models) if model is None else family(compiled, model)

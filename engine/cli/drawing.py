@@ -76,7 +76,7 @@ def diagram(
 def lineage(
     ctx: typer.Context,
     model: Annotated[
-        str | None, typer.Argument(metavar="MODEL", help="Only what it comes from and what comes of it; e.g. fct_orders")
+        str | None, typer.Argument(metavar="MODEL[.COLUMN]", help="Only what it comes from and what comes of it; e.g. raw.orders.amount")
     ] = None,
     *,
     format_: Annotated[LineageFormat, typer.Option("--format", help="How it is written; e.g. --format svg")] = LineageFormat.MERMAID,
@@ -85,7 +85,7 @@ def lineage(
     variables: o.Variables = None,
     json: o.Json = False,
 ) -> int:
-    """Draw the project's models, each coloured by its last state in the target. Needs no warehouse."""
+    """Draw the project's models, each coloured by its last state in the target. Of a column: where it comes from, and what breaks without it."""
     from interlock.engine import api  # noqa: PLC0415
 
     del json

@@ -88,7 +88,7 @@ class Nullability:
         known: Known,
         *,
         aggregates: frozenset[str],
-        macros: Iterable[str] = (),
+        macros: Mapping[str, str] | None = None,
         settings: Mapping[str, str] | None = None,
         may_hold_json: bool = True,
     ) -> None:
@@ -98,13 +98,14 @@ class Nullability:
             reading: of the statement.
             known: what relations outside of it hold.
             aggregates: names of all aggregates of the engine.
-            macros: names of the project's macros.
+            macros: the project's macros, by name in small letters, with their statements.
             settings: that change answers.
             may_hold_json: whether there is JSON anywhere.
         """
         self._reading = reading
         self._known = known
-        self._macros = frozenset(macros)
+        self._macros = frozenset(macros or ())
+        self._expanding = _EXPANDING | _expanding(macros or {})
         self._memory: dict[int, Columns] = {}
         self.conditions: list[tuple[str, Tree, Env]] = []
         """What filters, joins, groups and orders rows anywhere in the statement, and where it stands; for lineage."""
@@ -143,6 +144,9 @@ class Nullability:
         known = [branch for branch in branches if branch is not None]
         if len(known) < len(branches) or not known:
             return None
+        if node.get("setop_type") in {"EXCEPT", "INTERSECT"}:
+            nowhere = Env(NO_ROWS, NO_FACTS, None)
+            self.conditions += [("set", {"type": "BOUND_COLUMN", "column": column}, nowhere) for branch in known for column in branch]
         match node.get("setop_type"):
             case "UNION":
                 return _side_by_side(known, all)
@@ -391,7 +395,7 @@ class Nullability:
         if not isinstance(tree, dict) or tree.get("type") == "SUBQUERY":
             return False
         name = tree.get("function_name", "").lower()
-        if tree.get("type") == "FUNCTION" and (name in _EXPANDING or name in self._macros):
+        if tree.get("type") == "FUNCTION" and name in self._expanding:
             return True
         return any(self._expands(part) for part in tree.values() if isinstance(part, dict | list))
 
@@ -418,7 +422,7 @@ class Nullability:
             case "EXPRESSION_LIST":
                 return self._values(table.get("values", []), outer)
             case "TABLE_FUNCTION":
-                return self._table_function(table)
+                return self._table_function(table, outer)
             case "PIVOT":
                 return self._pivot(table, outer)
             case _:
@@ -447,8 +451,12 @@ class Nullability:
             )
         return tuple(columns)
 
-    def _table_function(self, table: Tree) -> Columns:
+    def _table_function(self, table: Tree, outer: Env | None) -> Columns:
         name = table.get("function", {}).get("function_name", "").lower()
+        around = outer if outer is not None else Env(NO_ROWS, NO_FACTS, None)
+        if name == "unnest" and name not in self._macros and _is_list(arguments_of(table["function"]), around):
+            ordinality = (Column("ordinality", never_null=True),) if table.get("with_ordinality") else ()
+            return (Column(name, expression=(table["function"], around)), *ordinality)
         if name in self._macros or name not in _RANGES or any("name" in each for each in table["function"].get("arguments", ())):
             return None
         columns = [Column(name, never_null=True)]
@@ -469,6 +477,20 @@ class Nullability:
         left = self._from(table["left"], outer)
         right = self._from(table["right"], Env(left, left.facts, outer))
         return joined(table, left, right, outer, self)
+
+
+def _expanding(macros: Mapping[str, str]) -> frozenset[str]:
+    """Macros that make several rows or columns of one, themselves or through others."""
+    found: set[str] = set()
+    while True:
+        more = {
+            name
+            for name, statement in macros.items()
+            if name not in found and any(each in statement.lower() for each in _EXPANDING | found)
+        }
+        if not more:
+            return frozenset(found)
+        found |= more
 
 
 def _side_by_side(branches: list[tuple[Column, ...]], rule: Callable[[Iterable[bool]], bool]) -> Columns:

@@ -84,7 +84,7 @@ def statement_of(unit: Unit, around: Surroundings, *, given: bool = False) -> Nu
         reading,
         known,
         aggregates=around.aggregates,
-        macros=around.context.macros.by_name,
+        macros={name: macro.statement for name, macro in around.context.macros.by_name.items()},
         settings=around.settings,
         may_hold_json=holds_json,
     )

@@ -1,0 +1,117 @@
+"""Column-level lineage: values and rows apart, through everything that a text may hold, and what breaks without a column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.compiler.projects import compiled
+
+from interlock.engine.compiler.lineage import ColumnOf, Lineages
+from interlock.engine.project.load import load
+
+
+def lineages(root: Path, files: dict[str, str]) -> Lineages:
+    found = compiled(root, files)
+    assert not [finding for finding in found.findings if finding.severity == "error"], found.findings
+    project = load(root, environment={})
+    return Lineages(project, project.targets["dev"], found)
+
+
+def of(root: Path, text: str, column: str = "c") -> tuple[set[str], set[str]]:
+    looked = lineages(root, {"models/m.sql": text}).of("m")
+    assert looked.complete, text
+    values = next(each.values for each in looked.columns if each.column.column == column)
+    return {short(each) for each in values}, {short(each) for each in looked.rows}
+
+
+def short(column: ColumnOf) -> str:
+    return f"{column.relation.removeprefix('raw.')}.{column.column}"
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "rows"),
+    [
+        ("select id as c from raw.orders", "orders.id", ""),
+        ("select id + amount as c from raw.orders where status = 'x'", "orders.id orders.amount", "orders.status"),
+        ("select count(*) as c from raw.orders group by customer", "", "orders.customer"),
+        ("select sum(amount) filter (where status = 'x') as c from raw.orders", "orders.amount", "orders.status"),
+        ("select * rename (id as c) from raw.orders", "orders.id", ""),
+        ("select * replace (amount as id) rename (status as c) from raw.orders", "orders.status", ""),
+        ("with a as (select id as x, amount from raw.orders) select x as c from a where amount > 1", "orders.id", "orders.amount"),
+        ("select x as c from (select id as x from raw.orders) q", "orders.id", ""),
+        ("select id as c from raw.orders union all select id from raw.customers", "orders.id customers.id", ""),
+        ("select id as c from raw.orders except select id from raw.customers", "orders.id customers.id", "orders.id customers.id"),
+        (
+            "select name as c from raw.orders o join raw.customers c on c.id = o.customer order by o.amount limit 1",
+            "customers.name",
+            "customers.id orders.customer orders.amount",
+        ),
+        ("select id as c from raw.orders full join raw.customers using (id)", "orders.id customers.id", "orders.id customers.id"),
+        (
+            "select sum(amount) over (partition by customer order by day) as c from raw.orders",
+            "orders.amount",
+            "orders.customer orders.day",
+        ),
+        ("select unnest(tags) as c from raw.customers", "customers.tags", ""),
+        ("select x.v as c from raw.customers, unnest(tags) as x(v)", "customers.tags", ""),
+        ("select place.city as c from raw.customers", "customers.place", ""),
+        (
+            "select (select max(c.id) from raw.customers c where c.name = o.status) as c from raw.orders o",
+            "customers.id",
+            "customers.name orders.status",
+        ),
+        ("select id as c from raw.orders where customer in (select id from raw.customers)", "orders.id", "orders.customer customers.id"),
+        (
+            "select id as c from raw.orders o where exists (select 1 from raw.customers x where x.id = o.customer)",
+            "orders.id",
+            "customers.id orders.customer",
+        ),
+        ("select case when status = 'x' then id else customer end as c from raw.orders", "orders.status orders.id orders.customer", ""),
+        ("select list_transform(tags, lambda id: id || name) as c from raw.customers", "customers.tags customers.name", ""),
+        ("select id as a, a + 1 as c from raw.orders", "orders.id", ""),
+        ("with recursive r(n) as (select id from raw.orders union all select n + 1 from r where n < 3) select n as c from r", "orders.id", "orders.id"),
+        ("select c from raw.orders unpivot (c for nm in (id, customer))", "orders.id orders.customer", ""),
+        ("select o as c from (select id, day from raw.orders) o", "orders.id orders.day", ""),
+        ("select q.c from raw.orders o, lateral (select o.amount * x.ratio as c from raw.customers x) q", "orders.amount customers.ratio", ""),
+        ("select id as c from raw.orders qualify row_number() over (partition by customer order by day) = 1", "orders.id", "orders.customer orders.day"),
+        ("select c from (values (1), (2)) v(c)", "", ""),
+        ("select current_date as c from raw.orders", "", ""),
+    ],
+)  # fmt: skip
+def test_where_a_column_comes_from(text: str, values: str, rows: str, tmp_path: Path) -> None:
+    assert of(tmp_path, text) == (set(values.split()), set(rows.split()))
+
+
+def test_what_cannot_be_followed_is_said(tmp_path: Path) -> None:
+    looked = lineages(tmp_path, {"models/m.sql": "select columns('i.*') from raw.orders"}).of("m")
+    assert not looked.complete
+
+
+FILES = {
+    "models/a.sql": "select id, amount * 2 as double, status from raw.orders",
+    "models/b.sql": "select id, double + 1 as more from a",
+    "models/b.toml": "[contract.columns.more]\nprotected = true\n",
+    "models/c.sql": "select count(*) as n from a where double > 5",
+    "models/d.sql": "select status from a",
+    "models/e.sql": "select n from c",
+    "models/f.sql": "select id from raw.customers",
+}
+
+
+def test_all_that_a_column_comes_from(tmp_path: Path) -> None:
+    found = lineages(tmp_path, FILES).upstream(ColumnOf(relation="b", column="more"))
+    assert [short(each) for each in found] == ["a.double", "orders.amount"]
+
+
+def test_what_breaks_without_a_column(tmp_path: Path) -> None:
+    found = lineages(tmp_path, FILES)
+    column = found.named("raw.orders.AMOUNT")
+    assert column is not None
+    impact = found.impact(column)
+    assert [(each.relation, each.column, each.how) for each in impact.direct] == [("a", "double", "values")]
+    assert [(each.relation, each.column, each.how) for each in impact.further] == [("b", "more", "values"), ("c", "", "rows")]
+    assert impact.models == ("a", "b", "c", "d", "e")
+    promised = found.impact(ColumnOf(relation="b", column="more"))
+    assert ([each.how for each in promised.direct], promised.models) == (["contract"], ("b",))
+    assert found.named("raw.orders.amont") is None
