@@ -167,4 +167,9 @@ def wants_range(desk: Desk, model: CompiledModel) -> Choice | bool:
     cursor = desk.facts.cursors.get(model.name)
     if cursor is not None and cursor.bad_range:
         return refuse("P416", f"`{cursor.bad_range}` is no value of the column's type", "write --from and --to as values of that type")
+    if cursor is not None and cursor.empty_range:
+        until = f"; rows from {cursor.until} on are held back" if cursor.until is not None else ""
+        return refuse(
+            "P416", f"nothing lies in the range from {cursor.empty_range}{until}", "write a --from below --to, which is exclusive"
+        )
     return True

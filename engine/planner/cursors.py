@@ -143,7 +143,11 @@ def _upper(wish: Wish) -> str | None:
     name = '"' + wish.column.replace('"', '""') + '"'
     # After the greatest value of its type there is no end to name: rows there are held, and the others go on.
     greatest = f"SELECT max({name}) AS greatest FROM (\n{wish.upper_query}\n)"
-    return f"(SELECT coalesce(TRY(m.greatest + 1), m.greatest) FROM ({greatest}) AS m)"
+    end = f"(SELECT coalesce(TRY(m.greatest + 1), m.greatest) FROM ({greatest}) AS m)"
+    if wish.high is None:
+        return end
+    # The stretch of the watermark is made again even where the source has less by now.
+    return f"greatest({end}, TRY({_cast(wish.high, wish.type)} + 1))"
 
 
 def _given(text: str | None, type_: str) -> str | None:
@@ -171,14 +175,18 @@ def _facts(wish: Wish, answer: Mapping[str, Any]) -> CursorFacts:
     low, upper, given_low, given_high = (answer[name] for name in ("low", "upper", "from", "to"))
     bad = ""
     if wish.range_low is not None and given_low is None:
-        bad = wish.range_low
+        bad = wish.range_low or " "
     elif wish.range_high is not None and given_high is None:
-        bad = wish.range_high
+        bad = wish.range_high or " "
     ends = iter(answer["ends"])
     covered = tuple(Span(low=next(ends) if span.low else "", high=next(ends) if span.high else "") for span in wish.covered)
     order = {text: place for place, text in enumerate(answer["order"])}
     last = Span(low=low or "", high=upper or "")
     holes = gaps(covered, order, upper)
+    if upper is not None and (given_high is None or order[given_high] > order[upper]):
+        # What lies beyond the upper end is held, whoever asks.
+        given_high = upper if wish.range_low is not None or wish.range_high is not None else None
+    is_empty = given_low is not None and given_high is not None and order[given_low] >= order[given_high]
     backfill = Span(low=given_low or "", high=given_high or "")
     return CursorFacts(
         low=low,
@@ -186,6 +194,7 @@ def _facts(wish: Wish, answer: Mapping[str, Any]) -> CursorFacts:
         range_low=given_low,
         range_high=given_high,
         bad_range=bad,
+        empty_range=f"{given_low} to {given_high}" if is_empty else "",
         covered=merged((*covered, *holes, last), order),
         covered_backfill=merged((*covered, backfill), order),
         ranges=merged((*holes, last), order),

@@ -17,8 +17,11 @@ class CursorFacts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     range_low: str | None
     """`--from`, as the type has it; `None` where it was not given."""
     range_high: str | None
+    """`--to` likewise, at most the upper end."""
     bad_range: str
     """The end that is no value of the type; empty where both are."""
+    empty_range: str = ""
+    """`--from` and `--to`, cut at the upper end, where nothing lies between them."""
     covered: tuple[Span, ...]
     """Covered ranges as they will stand after an ordinary extension."""
     covered_backfill: tuple[Span, ...]

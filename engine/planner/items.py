@@ -151,7 +151,9 @@ def _bounds(frame: Frame, model: CompiledModel, choice: Choice, head: Head) -> B
     elif choice.action in ("create", "replace", "convert"):
         covered = (Span(low="", high=until or ""),) if is_partition else ()
     elif is_partition and facts is not None:
-        ranges, covered = facts.ranges, facts.covered
+        # No range is left where the plan's time, or the source, ends below the watermark: then an empty one is replaced by
+        # nothing. Without any, every row would be new.
+        ranges, covered = facts.ranges or (Span(low=facts.low or "", high=facts.low or ""),), facts.covered
     elif facts is not None:
         low = facts.low if head.watermark is not None else None
     return Bounds(
