@@ -8,13 +8,27 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from interlock.engine import outcome as outcomes
+from interlock.engine.api_audit import (
+    audit_bundle,
+    audit_explain,
+    audit_log,
+    audit_replay,
+    audit_verify,
+    diagram,
+    diagram_diff,
+    diagram_run,
+    lineage,
+    report,
+)
 from interlock.engine.clock import Clock, system_clock
 from interlock.engine.clock import moment as moment_of
+from interlock.engine.context import Context, open_context
+from interlock.engine.context import ground_of as _ground
+from interlock.engine.context import where_of as _where
 from interlock.engine.diagnostics import did_you_mean, refused
 from interlock.engine.results import (
     ActResult,
@@ -36,74 +50,48 @@ from interlock.engine.results import (
     Silent,
     StatusResult,
 )
-from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, StoryResult, VerifyResult
 
 if TYPE_CHECKING:
-    from interlock.engine.audit.report import Report
-    from interlock.engine.project.project import Project
     from interlock.engine.results_import import ImportResult
-    from interlock.engine.runner.ground import Ground
     from interlock.engine.runner.planning import Request
 
 Confirm = Callable[[tuple[str, ...]], bool]
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
-    """A project that was read, and how a command was called."""
-
-    project: Project
-    target_name: str | None
-    clock: Clock
-    actor: str
-    wait_seconds: float | None
-    redact: Callable[[str], str]
-    variables: Mapping[str, str]
-    read: Callable[[Mapping[str, str]], Project]
-    """Reads the project again, with other values of variables: those of a saved plan."""
-
-
-def open_context(
-    start: Path | None = None,
-    *,
-    target: str | None = None,
-    variables: Mapping[str, str] | None = None,
-    environment: Mapping[str, str] | None = None,
-    clock: Clock = system_clock,
-    wait_seconds: float | None = None,
-    actor: str | None = None,
-) -> Context:
-    """Read a project's files. Findings in them are reported by the command that they concern.
-
-    Args:
-        start: a directory in the project; the working directory if not given.
-        target: name of the target; the project's default if not given.
-        variables: values of variables, as text.
-        environment: where `${NAME}` in interlock.toml is looked up.
-        clock: tells the time.
-        wait_seconds: how long a busy warehouse is waited for.
-        actor: who does this, for the ledger.
-
-    Raises:
-        Refused: there is no project, or interlock.toml cannot be read.
-    """
-    from interlock.engine.project.environment import redactor  # noqa: PLC0415 - with the command that needs it
-    from interlock.engine.project.load import find_project, load  # noqa: PLC0415
-    from interlock.engine.runner.ground import actor_of  # noqa: PLC0415
-
-    given = os.environ if environment is None else environment
-    root = find_project(start or Path.cwd())
-    project = load(root, environment=given, variables=variables or {})
-    return Context(
-        project=project,
-        target_name=target,
-        clock=clock,
-        actor=actor or actor_of(given),
-        wait_seconds=wait_seconds,
-        redact=redactor(project, given),
-        variables=dict(variables or {}),
-        read=lambda values: load(root, environment=given, variables=values),
-    )
+__all__ = [
+    "Confirm",
+    "Context",
+    "accept_warehouse",
+    "adopt",
+    "apply",
+    "archive",
+    "attach",
+    "audit_bundle",
+    "audit_explain",
+    "audit_log",
+    "audit_replay",
+    "audit_verify",
+    "check",
+    "compare",
+    "compile_",
+    "diagram",
+    "diagram_diff",
+    "diagram_run",
+    "diff",
+    "doctor",
+    "explain",
+    "import_dbt",
+    "init",
+    "lineage",
+    "ls",
+    "open_context",
+    "plan",
+    "report",
+    "reset",
+    "resume",
+    "run",
+    "show",
+    "status",
+]
 
 
 def init(directory: Path, *, sample: str | None = None) -> InitResult:
@@ -524,150 +512,6 @@ def doctor(ctx: Context) -> DoctorResult:
     return doctor_of(ground, _where(ground))
 
 
-# --- audit: what a ledger says, with or without a project ----------------------------------------------------------------
-
-
-def audit_log(
-    where: Context | Path,
-    *,
-    model: str | None = None,
-    run: str | None = None,
-    since: str | None = None,
-    refused: bool = False,
-    after: int = 0,
-    limit: int | None = None,
-) -> LogResult:
-    """The timeline, a line for each transition that fits.
-
-    Args:
-        where: a project's context, or the path of a ledger or a bundle.
-        model: only this model's.
-        run: only of runs whose id begins like this.
-        since: a time.
-        refused: only refusals.
-        after: only records behind this one.
-        limit: lines of a page.
-
-    Raises:
-        Refused: there is no ledger.
-    """
-    from interlock.engine.audit.timeline import Wanted  # noqa: PLC0415
-    from interlock.engine.cases.auditing import log_of, since_of  # noqa: PLC0415
-
-    place, named = _place(where)
-    wanted = Wanted(model=model, run=run, since=since_of(since), refused=refused, after=after)
-    return LogResult(command="audit log", **log_of(place, wanted, limit), **named)
-
-
-def audit_explain(where: Context | Path, question: str, *, run: str | None = None) -> StoryResult:
-    """Why a model, a run, a record or the newest refusal with a code ended where it did.
-
-    Raises:
-        Refused: there is no ledger, or it knows nothing of that.
-    """
-    from interlock.engine.cases.auditing import story_of  # noqa: PLC0415
-
-    place, named = _place(where)
-    return StoryResult(command="audit explain", **story_of(place, question, run), **named)
-
-
-def audit_replay(where: Context | Path, *, at: str | None = None, runs: tuple[str, str] | None = None) -> ReplayResult:
-    """Judge every record again. Exit code 4 where the chain cannot be trusted, 3 where a record is illegal.
-
-    Raises:
-        Refused: there is no ledger, or `at` or `runs` mean nothing in it.
-    """
-    from interlock.engine.cases.auditing import replay_of  # noqa: PLC0415
-
-    place, named = _place(where)
-    return ReplayResult(command="audit replay", **replay_of(place, at=at, runs=runs), **named)
-
-
-def audit_verify(ctx: Context) -> VerifyResult:
-    """Hold the ledger against the warehouse. Exit code 4 where they do not agree, 3 where a relation is not as its receipt left it.
-
-    Raises:
-        Refused: there is no ledger, or the warehouse cannot be read.
-    """
-    from interlock.engine.cases.auditing import verify_of  # noqa: PLC0415
-
-    ground = _ground(ctx, writes=False)
-    return VerifyResult(command="audit verify", **verify_of(ground), **_where(ground))
-
-
-def audit_bundle(where: Context | Path, run: str, *, out: Path | None = None) -> BundleResult:
-    """Write the part of a ledger that a run is about, with its plan, to one file: no rows, no secrets.
-
-    Raises:
-        Refused: there is no such run, or the file cannot be written.
-    """
-    from interlock.engine.cases.auditing import bundle_of  # noqa: PLC0415
-
-    place, named = _place(where)
-    return BundleResult(command="audit bundle", **bundle_of(place, run, out), **named)
-
-
-# --- drawings -----------------------------------------------------------------------------------------------------------
-
-
-def diagram(machine: str | None = None, *, form: str = "mermaid") -> DrawnResult:
-    """A state machine, from its class; without a name, all of them. `form`: mermaid, dot, svg, md or txt.
-
-    Raises:
-        Refused: there is no such machine.
-    """
-    from interlock.engine.cases.drawing import diagram_of  # noqa: PLC0415
-
-    return DrawnResult(command="diagram", outcome="done", exit_code=0, format=form, text=diagram_of(machine, form))
-
-
-def diagram_run(where: Context | Path, run: str, *, model: str | None = None, form: str = "mermaid") -> DrawnResult:
-    """The way that a run took through its machine, or that one of its models took.
-
-    Raises:
-        Refused: the ledger knows nothing of it.
-    """
-    from interlock.engine.cases.drawing import path_of  # noqa: PLC0415
-
-    place, named = _place(where)
-    return DrawnResult(command="diagram", format=form, **path_of(place, run, model, form), **named)
-
-
-def diagram_diff(machine: str | None, ref: str, root: Path) -> DrawnResult:
-    """What a change did to a machine: its page at a commit of Interlock beside its class, as Markdown.
-
-    Raises:
-        Refused: that commit cannot be read.
-    """
-    from interlock.engine.cases.drawing import changed_since  # noqa: PLC0415
-
-    return DrawnResult(command="diagram", outcome="done", exit_code=0, format="md", text=changed_since(machine, ref, root))
-
-
-def lineage(ctx: Context, model: str | None = None, *, form: str = "mermaid") -> DrawnResult:
-    """The project's models, each coloured by its last state. `form`: mermaid, dot, svg or json.
-
-    Raises:
-        Refused: there is no such model, or the project cannot be read.
-    """
-    from interlock.engine.cases.drawing import lineage_of  # noqa: PLC0415
-
-    ground = _ground(ctx, writes=False)
-    return DrawnResult(command="lineage", format=form, **lineage_of(ground, model, form), **_where(ground))
-
-
-def report(where: Context | Path, run: str = "") -> Report:
-    """A run as one value: `interlock.engine.views.report.page` makes an HTML page of it.
-
-    Raises:
-        Refused: there is no such run.
-    """
-    from interlock.engine.cases.auditing import report_on  # noqa: PLC0415
-
-    place, _ = _place(where)
-    return report_on(place, run)
-
-
 def explain(code: str) -> ExplainResult:
     """The page of a code, or what a row of the recovery tables says.
 
@@ -690,35 +534,6 @@ def explain(code: str) -> ExplainResult:
 
 
 # --- shared -------------------------------------------------------------------------------------------------------------
-
-
-def _ground(ctx: Context, *, writes: bool) -> Ground:
-    from interlock.engine.project.targets import choose_target  # noqa: PLC0415
-    from interlock.engine.runner.ground import Ground  # noqa: PLC0415
-
-    target = choose_target(ctx.project, ctx.target_name, writes=writes)
-    return Ground(
-        project=ctx.project,
-        target=target,
-        clock=ctx.clock,
-        actor=ctx.actor,
-        wait_seconds=ctx.wait_seconds,
-        redact=ctx.redact,
-        read=ctx.read,
-        variables=ctx.variables,
-    )
-
-
-def _place(where: Context | Path) -> tuple[Ground | Path, dict[str, Any]]:
-    """A ledger that was named, or the one of a context's target; and what the answer says of where it is."""
-    if isinstance(where, Path):
-        return where, {}
-    ground = _ground(where, writes=False)
-    return ground, _where(ground)
-
-
-def _where(ground: Ground) -> dict[str, Any]:
-    return {"project": ground.project.name, "target": ground.target.name, "location": ground.target.path}
 
 
 def _request(
