@@ -59,7 +59,7 @@ def open_context(
     from interlock.engine.runner.ground import actor_of  # noqa: PLC0415
 
     given = os.environ if environment is None else environment
-    root = find_project(start or Path.cwd())
+    root = find_project(start or Path())
     project = load(root, environment=given, variables=variables or {})
     return Context(
         project=project,

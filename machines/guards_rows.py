@@ -78,6 +78,10 @@ _DELTA: Final[tuple[tuple[str, str, str, str], ...]] = (
 
 _REMEDIES: Final[dict[tuple[str, str], str]] = {
     ("snapshot", "conflicting_keys"): 'give changed rows a new `updated_at` at the source, or follow them by `snapshot_by = "columns"`',
+    (
+        "replace_range",
+        "conflicting_keys",
+    ): "it moved from a partition that is not made again: widen `lookback`, or take both in with --from and --to",
     ("snapshot", "watermark_nulls"): "give each row an `updated_at`, or leave those rows out",
 }
 """Where another act helps."""

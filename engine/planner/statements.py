@@ -116,6 +116,7 @@ def _extend(
     else:
         if key:
             statements.append(extend.keys_outside(rel, key, cursor))
+        assert cursor.ranges, "rows are inserted by ranges only, the same that are deleted"
         touched = cursor.in_ranges()
         statements += [
             write.fingerprint("print_before", rel, touched),

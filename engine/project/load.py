@@ -37,7 +37,10 @@ def find_project(start: Path) -> Path:
     Raises:
         Refused: S100, there is none.
     """
-    start = start.absolute()
+    try:
+        start = start.absolute()
+    except FileNotFoundError:
+        raise refused("S100", "the directory where you are is gone", remedy="go to the project's directory") from None
     for directory in (start, *start.parents):
         if os.path.lexists(directory / FILE):
             return directory

@@ -279,3 +279,13 @@ def test_an_environment_variable_has_no_meaning_but_in_interlock_toml(tmp_path: 
     finding = one(project(tmp_path, {"models/m.toml": '\ndescription = "by ${USER}"\n'}, environment={"USER": "ada"}))
     assert (finding.code, place(finding)[1]) == ("S104", 2)
     assert "interlock.toml only" in finding.because
+
+
+def test_a_working_directory_that_is_gone_is_no_bug(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(Refused) as caught:
+        find_project(Path())
+    assert caught.value.findings[0].code == "S100"
