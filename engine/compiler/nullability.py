@@ -261,7 +261,7 @@ class Nullability:
         stars = list(_stars(item))
         if not stars:
             return [self._column(item, item.get("alias") or _own_name(item), env)]
-        if len(stars) > 1 or _is_unpacked(item):
+        if len(stars) > 1 or not stars[0].get("columns") or _is_unpacked(item):
             return None
         expanded = self._star(stars[0], env)
         if expanded is None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.compiler.nullable import proved
 from tests.compiler.projects import AS_OF, CONFIG, SOURCES, compiled
 
 from interlock.engine.compiler.compiled import Compiled
@@ -146,3 +147,48 @@ def test_dependencies_are_those_that_the_engine_finds(shop: Compiled, by_hand: d
         assert {name.rpartition(".")[2] for name in (*model.references, *model.sources)} == found, text
         compared += 1
     assert compared > len(QUERIES) * 0.8
+
+
+def test_the_corpus_is_wide() -> None:
+    assert len(QUERIES) >= 500
+    assert len({name.split()[0] for name in QUERIES}) >= 80
+
+
+RELATIONS = {
+    "orders": {
+        "id": "BIGINT",
+        "customer": "INTEGER",
+        "amount": "DECIMAL(10,2)",
+        "status": "VARCHAR",
+        "ordered_at": "TIMESTAMP WITH TIME ZONE",
+        "day": "DATE",
+    },
+    "customers": {
+        "id": "INTEGER",
+        "name": "VARCHAR",
+        "ratio": "DOUBLE",
+        "naive": "TIMESTAMP",
+        "tags": "VARCHAR[]",
+        "place": "STRUCT(city VARCHAR, zip INTEGER)",
+    },
+    "numbers": {"n": "INTEGER", "word": "VARCHAR"},
+    "people": {"name": "VARCHAR NOT NULL", "age": "INTEGER NOT NULL"},
+    "letters": {"letter": "VARCHAR NOT NULL", "place": "BIGINT NOT NULL"},
+    "tiny": {"x": "INTEGER"},
+    "doubled": {"x": "INTEGER"},
+}
+
+
+@pytest.mark.parametrize("name", list(QUERIES))
+def test_what_is_proved_never_null_is_not(name: str, by_hand: duckdb.DuckDBPyConnection) -> None:
+    found = proved(QUERIES[name], RELATIONS)
+    relation = by_hand.sql(given(QUERIES[name]))
+    if found is not None:
+        assert len(found) == len(relation.columns)
+        fetched = relation.fetchall()
+        for index, never in enumerate(found):
+            assert not never or all(row[index] is not None for row in fetched)
+
+
+def test_few_queries_are_too_much_for_the_nullability_pass() -> None:
+    assert sum(proved(text, RELATIONS) is None for text in QUERIES.values()) < len(QUERIES) * 0.07
