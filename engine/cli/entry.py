@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from interlock.engine.version import VERSION
 
+# Said like this, so that not even `typing` is imported for the quick answer; type checkers know the name.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from interlock.engine.clock import Clock
 
 

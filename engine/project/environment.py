@@ -90,6 +90,6 @@ def redactor(project: Project, environment: Mapping[str, str]) -> Callable[[str]
         if len(value) >= _SHORTEST_SECRET:
             values |= {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1], value.replace("'", "''")}
     if not values:
-        return lambda text: text
+        return str  # which gives a text back as it is, and can be told from one that looks for something
     pattern = re.compile("|".join(re.escape(value) for value in sorted(values, key=lambda value: (-len(value), value))))
     return lambda text: pattern.sub("***", text)
