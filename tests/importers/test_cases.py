@@ -105,11 +105,7 @@ def test_a_redefined_ref_is_evaluated_in_its_place(tmp_path: Path) -> None:
         },
     )
     assert found.sql("b").strip() == "select * from a"
-    assert (
-        "takes the place"
-        in [item for item in found.items("macro") if item.name == "shop.ref"][0].why
-        + [item for item in found.items("macro") if item.name == "shop.ref"][-1].why
-    )
+    assert any("takes the place" in item.why for item in found.items("macro") if item.name == "shop.ref")
 
 
 def test_seeds_keep_their_values_by_name_and_lose_no_zeros(tmp_path: Path) -> None:

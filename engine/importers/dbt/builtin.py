@@ -67,6 +67,8 @@ string_agg({{ measure }}, {{ delimiter_text }} {{ order_by_clause or '' }})
 {% macro array_construct(inputs=[], data_type='integer') -%}
 {%- if inputs -%}array[ {{ inputs | join(' , ') }} ]{%- else -%}array[]::{{ data_type }}[]{%- endif -%}
 {%- endmacro %}
+{% macro array_append(array, new_element) %}array_append({{ array }}, {{ new_element }}){% endmacro %}
+{% macro array_concat(array_1, array_2) %}array_cat({{ array_1 }}, {{ array_2 }}){% endmacro %}
 {% macro type_string() %}TEXT{% endmacro %}
 {% macro type_timestamp() %}TIMESTAMP{% endmacro %}
 {% macro type_float() %}FLOAT{% endmacro %}
@@ -74,5 +76,6 @@ string_agg({{ measure }}, {{ delimiter_text }} {{ order_by_clause or '' }})
 {% macro type_bigint() %}BIGINT{% endmacro %}
 {% macro type_int() %}INT{% endmacro %}
 {% macro type_boolean() %}BOOLEAN{% endmacro %}
+{% macro should_store_failures() %}{{ return(false) }}{% endmacro %}
 {% macro current_timestamp() %}now(){% endmacro %}
 """

@@ -102,7 +102,7 @@ def generic(session: Session, test: Test, entry: Any, column: str | None, about_
         config = table(session.value(config, rendering))
         if not _usable(test, config):
             return
-        column = column or arguments.get("column_name") or arguments.get("column")
+        declared, column = column, column or arguments.get("column_name") or arguments.get("column")
         plain = not ({"where", "limit", "fail_calc", "warn_if", "error_if"} & {key for key, value in config.items() if value is not None})
         short = name.removeprefix("dbt.")
         if plain and native and short in _NATIVE:
@@ -114,7 +114,7 @@ def generic(session: Session, test: Test, entry: Any, column: str | None, about_
         model = about_text
         if config.get("where"):
             model = f"(select * from {about_text} where {config['where']})"
-        failing = _failing(session, test, name, arguments, str(column) if column is not None else None, model, rendering)
+        failing = _failing(session, test, name, arguments, str(column) if column is not None else None, model, rendering, declared)
     except (CannotKeep, *t.EVALUATION) as error:
         test.problem = problem_of(error, test.path, test.line)
         return
@@ -201,7 +201,9 @@ def _sql(value: Any, *, quote: bool) -> str:
     return "'" + str(value).replace("'", "''") + "'" if quote else str(value)
 
 
-def _failing(session: Session, test: Test, name: str, arguments: Table, column: str | None, model: str, rendering: Rendering) -> str | None:
+def _failing(
+    session: Session, test: Test, name: str, arguments: Table, column: str | None, model: str, rendering: Rendering, declared: str | None
+) -> str | None:
     short = name.removeprefix("dbt.")
     package, _, last = short.rpartition(".")
     match short:
@@ -224,13 +226,7 @@ def _failing(session: Session, test: Test, name: str, arguments: Table, column: 
     for owner in [package] if package else [test.package, session.root]:
         macro = macro or session.macros.get(owner, {}).get(f"test_{last}")
     if macro is not None:
-        named = dict(arguments)
-        if column is not None:
-            named["column_name"] = column
-        accepted = {argument.name for argument in macro.tree.args}
-        given = {"model": model, **named}
-        if "column_name" not in accepted:
-            given.pop("column_name", None)
+        given = {"model": model, **arguments, **({"column_name": declared} if declared is not None else {})}
         text = str(session.call(macro, rendering, **given)).strip().rstrip(";").rstrip()
         rendering.macros.add(f"{macro.package}.{macro.name}")
         return text

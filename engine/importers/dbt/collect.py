@@ -13,11 +13,10 @@ from interlock.engine.importers.dbt import sources
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.items import Item, Kind
-from interlock.engine.importers.dbt.nodes import Node, Properties, problem_of
+from interlock.engine.importers.dbt.nodes import Node, Properties
 from interlock.engine.importers.dbt.reading import File, Package, Tree, yaml_text
-from interlock.engine.importers.dbt.session import Rendering, Session
+from interlock.engine.importers.dbt.session import Session
 from interlock.engine.importers.dbt.sources import SourceNode
-from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table, items, line_of, table
 
 _DOCS: Final = re.compile(r"\{%-?\s*docs\s+(\w+)\s*-?%\}(.*?)\{%-?\s*enddocs\s*-?%\}", re.DOTALL)
@@ -55,6 +54,8 @@ class Found:
     documents: list[tuple[str, str, str]] = field(default_factory=list)
     """What is carried as documentation: kind, name, text."""
     properties: dict[tuple[str, str], list[Properties]] = field(default_factory=dict)
+    versions: dict[tuple[str, str], tuple[Properties, str, str, bool]] = field(default_factory=dict)
+    """By package and file: its properties, the model's name, the version, and whether it is the latest."""
 
     def refuse(self, kind: Kind, name: str, path: str, line: int | None, code: str, why: str, remedy: str) -> None:
         """Keep an item of something refused."""
@@ -87,6 +88,7 @@ def collect(tree: Tree, environment: Mapping[str, str]) -> Found:
         _documentation(found, package)
     for package in tree.packages:
         _yaml(found, package)
+    _versions(found)
     for package in tree.packages:
         _nodes(found, package)
     _orphans(found)
@@ -102,13 +104,6 @@ def _variables(found: Found) -> None:
         for tree in [table(package.config.get("vars")), root]:
             merged |= {str(key): value for key, value in tree.items() if not (isinstance(value, Table) and key in names)}
             merged |= {str(key): value for key, value in table(tree.get(package.name)).items()}
-        rendering = Rendering(package.path, package.name)
-        for key, value in merged.items():
-            try:
-                merged[key] = session.value(value, rendering)
-            except (CannotKeep, *t.EVALUATION) as error:
-                problem = problem_of(error, package.path, None)
-                found.refuse("var", key, package.path, None, problem.code, problem.why, problem.remedy)
         session.variables[package.name] = merged
 
 
@@ -291,21 +286,25 @@ def _nodes(found: Found, package: Package) -> None:
 
 def _model(found: Found, package: Package, file: File) -> Node:
     node = Node("model", package.name, file.stem, file, 1)
-    for (section, base), entries in found.properties.items():
-        if section != "models":
-            continue
-        for properties in entries:
-            versions = items(properties.entry.get("versions"))
-            numbers = [str(table(each).get("v")) for each in versions]
-            for each, number in zip(versions, numbers, strict=True):
-                defined = str(table(each).get("defined_in") or f"{base}_v{number}")
-                if properties.package == package.name and file.stem in {defined, *([base] if len(numbers) == 1 else [])}:
-                    node.base, node.version, node.properties = base, number, properties
-                    node.name = f"{base}_v{number}"
-                    latest = str(properties.entry.get("latest_version") or max(numbers, key=lambda text: (text.zfill(12), text)))
-                    node.is_latest = number == latest
-                    return node
+    versioned = found.versions.get((package.name, file.stem))
+    if versioned is not None:
+        properties, node.base, node.version, node.is_latest = versioned
+        node.properties, node.name = properties, f"{node.base}_v{node.version}"
+        return node
     return _with_properties(found, node)
+
+
+def _versions(found: Found) -> None:
+    """Which file is which version of a model."""
+    for (section, base), entries in found.properties.items():
+        for properties in entries if section == "models" else ():
+            versions = [table(each) for each in items(properties.entry.get("versions"))]
+            numbers = [str(each.get("v")) for each in versions]
+            latest = str(properties.entry.get("latest_version") or max(numbers, key=lambda text: (text.zfill(12), text), default=""))
+            for each, number in zip(versions, numbers, strict=True):
+                stems = {str(each.get("defined_in") or f"{base}_v{number}"), *([base] if number == latest else [])}
+                for stem in stems:
+                    found.versions.setdefault((properties.package, stem), (properties, base, number, number == latest))
 
 
 def _with_properties(found: Found, node: Node) -> Node:

@@ -161,8 +161,10 @@ class Conversion:
                     self._accept(node)
             case "seed":
                 seeds.convert(node, schema, self.default_schema)
+                materialize.refuse_changes(node, "seed")
             case "snapshot":
                 snapshots.convert(node, schema, self.default_schema)
+                materialize.refuse_changes(node, "snapshot")
         self._frozen(node)
         self._describe(node)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -167,8 +169,7 @@ def _said(conversion: Conversion, items: tuple[Item, ...]) -> tuple[str, ...]:
     off = [item for item in models if item.status == "disabled"]
     said = [f"{done} of {len(models)} models are in the new project"]
     if off and len(off) * 2 > len(models):
-        why = sorted({item.why for item in off}, key=lambda each: -sum(item.why == each for item in off))
-        said.append(f"almost nothing was imported: {len(off)} of {len(models)} models are disabled, most of them {why[0]}")
+        said.append(f"almost nothing was imported: {len(off)} of {len(models)} models are disabled{_deciding(off)}")
     kind = conversion.found.tree.profile.get("type")
     if kind not in {None, "duckdb"}:
         said.append(f"the project was written for {kind}; its SQL was taken as DuckDB reads it, and what DuckDB refuses is refused")
@@ -179,13 +180,20 @@ def _said(conversion: Conversion, items: tuple[Item, ...]) -> tuple[str, ...]:
     return tuple(said)
 
 
+def _deciding(off: list[Item]) -> str:
+    """The variables that switch most models off."""
+    counts = Counter(name for item in off for name in re.findall(r"variable (`\w+`(?:, `\w+`)*)", item.why) for name in name.split(", "))
+    listed = ", ".join(f"{name} ({count})" for name, count in counts.most_common(5))
+    return f" by the variables {listed}" if listed else " by `enabled: false`"
+
+
 def _warnings(conversion: Conversion, items: tuple[Item, ...]) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     models = [item for item in items if item.kind == "model"]
     off = [item for item in models if item.status == "disabled"]
     if off and len(off) * 2 > len(models):
         summary = f"almost nothing was imported: {len(off)} of {len(models)} models are disabled"
-        because = off[0].why
+        because = f"it is decided{_deciding(off)}"
         found.append(
             Diagnostic(
                 code="D819",

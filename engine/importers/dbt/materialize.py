@@ -32,7 +32,7 @@ def sidecar(node: Node, schema: str, default_schema: str, report: Callable[[Item
         case _:
             node.refuse("D810", f"`materialized: {materialized}` has no counterpart", "use view, table, incremental, ephemeral or snapshot")
             made = None
-    _refuse_changes(node, materialized)
+    refuse_changes(node, materialized)
     _report_unknown(node, report)
     if made is not None:
         _schema_change(node, materialized, made)
@@ -61,7 +61,8 @@ def common(node: Node, schema: str, default_schema: str, materialized: str) -> N
         node.sidecar["tags"] = list(dict.fromkeys(kept))
 
 
-def _refuse_changes(node: Node, materialized: str) -> None:
+def refuse_changes(node: Node, materialized: str) -> None:
+    """Refuse what would change the rows and has no counterpart."""
     for key in sorted(CHANGES & set(node.config)):
         if node.config[key]:
             node.refuse(

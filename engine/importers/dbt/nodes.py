@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 from jinja2 import TemplateSyntaxError, nodes
 
 from interlock.engine.importers.dbt import template as t
-from interlock.engine.importers.dbt.configs import clean, levels, merged
+from interlock.engine.importers.dbt.configs import HOOKS, clean, levels, merged
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.objects import This
 from interlock.engine.importers.dbt.reading import File
@@ -137,6 +137,7 @@ def parse(session: Session, node: Node) -> None:
         return
     try:
         tree = node.body.tree if node.body is not None else session.env.parse(node.file.text, filename=node.file.path)
+        t.assign(session.env, tree)
     except TemplateSyntaxError as error:
         node.problem = problem_of(error, node.file.path, error.lineno)
         return
@@ -209,7 +210,7 @@ def configured(session: Session, node: Node, project_levels: list[Any]) -> dict[
     for tree in project_levels:
         for level, _ in levels(tree, node.fqn):
             try:
-                found = merged(found, session.value(level, rendering))
+                found = merged(found, _evaluated(session, level, rendering))
             except (CannotKeep, *t.EVALUATION) as error:
                 node.problem = node.problem or problem_of(error, "dbt_project.yml", None)
     if node.properties is not None:
@@ -223,10 +224,15 @@ def configured(session: Session, node: Node, project_levels: list[Any]) -> dict[
                 upper |= {clean(str(key)): value for key, value in table(table(each).get("config")).items()}
         rendering = Rendering(node.properties.path, node.package)
         try:
-            found = merged(found, session.value(upper, rendering))
+            found = merged(found, _evaluated(session, upper, rendering))
         except (CannotKeep, *t.EVALUATION) as error:
             node.problem = node.problem or problem_of(error, node.properties.path, node.properties.line)
     return found
+
+
+def _evaluated(session: Session, level: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
+    """A level of configuration; hooks stay as they are written, since dbt evaluates them when they run."""
+    return {key: value if key in HOOKS else session.value(value, rendering) for key, value in level.items()}
 
 
 def _literal_config(node: Node) -> dict[str, Any]:

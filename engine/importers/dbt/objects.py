@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 from interlock.engine.importers.dbt.template import CannotKeep
@@ -11,21 +11,40 @@ from interlock.engine.importers.dbt.template import CannotKeep
 CLOCK: Final = "the template reads the clock, which would be frozen into the SQL"
 
 
-class Relation:
-    """What `ref` and `source` give: a mark in the text, replaced by a name once all names are known."""
+class Relation(Mapping[str, Any]):
+    """What `ref` and `source` give: a mark in the text, replaced by a name once all names are known.
+
+    It is a mapping because macros of packages tell relations from texts by that.
+    """
+
+    is_table = True
+    is_view = is_cte = False
+    type = "table"
 
     def __init__(self, mark: str, name: str, schema: Callable[[], str]) -> None:
         self._mark = mark
         self.identifier = self.name = self.table = name
         self._schema = schema
-        self.type = "table"
-        self.is_cte = self.is_view = False
-        self.is_table = True
 
     def __str__(self) -> str:
         return self._mark
 
     render = __str__
+
+    def __getitem__(self, key: str) -> Any:
+        return {"metadata": {"type": "Relation"}, "identifier": self.identifier, "type": self.type}[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(("metadata", "identifier", "type"))
+
+    def __len__(self) -> int:
+        return 3
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Relation) and self._mark == other._mark
+
+    def __hash__(self) -> int:
+        return hash(self._mark)
 
     @property
     def schema(self) -> str:
@@ -132,3 +151,10 @@ class _Clockless:
         if name in {"strptime", "fromisoformat", "combine", "min", "max"}:
             return getattr(self._kind, name)
         raise AttributeError(name)
+
+
+class OrderedSet(set[Any]):
+    """A set whose order is that of its values as texts: an import gives the same twice."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(sorted(super().__iter__(), key=str))

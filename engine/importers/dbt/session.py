@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import re
@@ -16,7 +17,7 @@ from interlock.engine.diagnostics import did_you_mean
 from interlock.engine.importers.dbt import builtin
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.configs import clean, merged
-from interlock.engine.importers.dbt.objects import CLOCK, Datetime, Now, Refusing, Relation
+from interlock.engine.importers.dbt.objects import CLOCK, Datetime, Now, OrderedSet, Refusing, Relation
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table
 
@@ -30,6 +31,7 @@ TYPES: Final = {
     "numeric": "numeric",
     "bigint": "BIGINT",
 }
+NOT_GIVEN: Final = object()
 DATABASE: Final = "it asks the database while the template is compiled"
 ASKS: Final = "write what it answers into the model, or make it a join; then import again"
 
@@ -218,6 +220,7 @@ class Session:
             TemplateSyntaxError: it does not parse.
         """
         tree = self.env.parse(source, filename=path)
+        t.assign(self.env, tree)
         found = [Macro(package, node.name, path, node.lineno, node) for node in tree.find_all(nodes.Macro)]
         for macro in found:
             macro.tree.name = t.MACRO + macro.name
@@ -278,7 +281,7 @@ class Session:
             for owner in ("dbt", *([self.root] if self.root != package else []), package):
                 found.update({name: MacroCall(self, macro) for name, macro in self.macros.get(owner, {}).items()})
             for owner, macros in self.macros.items():
-                found[owner] = SimpleNamespace(**{name: MacroCall(self, macro) for name, macro in macros.items()})
+                found[owner] = t.Macros(**{name: MacroCall(self, macro) for name, macro in macros.items()})
             self._globals[package] = found
         return self._globals[package]
 
@@ -299,7 +302,10 @@ class Session:
             "print": lambda *_, **__: "",
             "fromjson": lambda text, *_: json.loads(text),
             "tojson": lambda value, *_, sort_keys=False: json.dumps(value, sort_keys=sort_keys, default=str),
-            "set": lambda value, *_: set(value),
+            "set": lambda value, *_: OrderedSet(value),
+            "set_strict": OrderedSet,
+            "zip_strict": lambda *lists: list(zip(*lists, strict=False)),
+            "local_md5": lambda text: hashlib.md5(str(text).encode(), usedforsecurity=False).hexdigest(),
             "zip": lambda *lists, **_: list(zip(*lists, strict=False)),
             "exceptions": SimpleNamespace(raise_compiler_error=self._raise, warn=lambda *_: "", raise_not_implemented=self._raise),
             "api": SimpleNamespace(Column=SimpleNamespace(translate_type=lambda name: TYPES.get(str(name).lower(), name))),
@@ -353,7 +359,7 @@ class Session:
         self.current.sources[mark] = (arguments[0], arguments[1])
         return Relation(mark, arguments[1], lambda: arguments[0])
 
-    def _env_var(self, name: str, default: Any = None) -> Any:
+    def _env_var(self, name: str, default: Any = NOT_GIVEN) -> Any:
         self.current.environment.add(name)
         self.used_environment.setdefault(name, set()).add(self.current.path)
         if SECRET.search(name):
@@ -362,7 +368,7 @@ class Session:
             )
         if name in self.given:
             return self.given[name]
-        if default is None:
+        if default is NOT_GIVEN:
             raise CannotKeep("D812", f"environment variable `{name}` is not set, and has no default", f"set {name}, and import again")
         return default
 
@@ -454,13 +460,17 @@ class _Var:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def __call__(self, name: str, default: Any = None) -> Any:
+    def __call__(self, name: str, default: Any = NOT_GIVEN) -> Any:
+        """Its value."""
         session = self._session
         session.current.variables.add(name)
         declared = session.variables.get(session.current.package, {})
         if name in declared:
             found = declared[name]
-        elif default is None:
+            if isinstance(found, str) and "{{" in found:
+                # dbt evaluates a variable's own template when it is read.
+                found = str(session.compiled(found, "dbt_project.yml", session.current.package).render())
+        elif default is NOT_GIVEN:
             every = {each for scope in session.variables.values() for each in scope}
             raise CannotKeep(
                 "D820", f"variable `{name}` has no value", did_you_mean(name, every, "declare it under vars, or give it a default")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import TracebackType
+from types import SimpleNamespace, TracebackType
 from typing import Any, Final, NamedTuple, NoReturn
 
 from jinja2 import TemplateError, TemplateSyntaxError, Undefined, nodes
@@ -11,6 +11,7 @@ from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension
 from jinja2.parser import Parser
 from jinja2.sandbox import SandboxedEnvironment
+from jinja2.utils import missing
 
 MACRO: Final = "dbt_macro__"
 """Before each macro's name once compiled, so that one macro finds another only through us, as in dbt."""
@@ -32,13 +33,33 @@ class CannotKeep(Exception):  # noqa: N818 - an answer, not a crash
 
 
 class Unknown(Undefined):
-    """A name that nothing has: false in a test, as in dbt, and refused wherever it would become text."""
+    """A name that nothing has: false in a test, as in dbt, and refused where it would become text.
+
+    One that a template sets in a branch which was not taken, and a key that a mapping does not have, are empty, as in dbt.
+    """
+
+    assigned: frozenset[str] | set[str] = frozenset()
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         self._fail_with_undefined_error()
 
-    __str__ = __iter__ = __len__ = _refuse
+    def _empty(self) -> bool:
+        return self._undefined_obj is not missing or self._undefined_name in self.assigned
+
+    def __str__(self) -> str:
+        return "" if self._empty() else self._refuse()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(()) if self._empty() else self._refuse()
+
+    def __len__(self) -> int:
+        return 0 if self._empty() else self._refuse()
+
     __hash__ = Undefined.__hash__
+
+
+class Macros(SimpleNamespace):
+    """The macros of a package by name. A name may begin with an underscore: it is no attribute of Python's."""
 
 
 class _Blocks(Extension):
@@ -72,14 +93,26 @@ class _Blocks(Extension):
 class _Sandbox(SandboxedEnvironment):
     """The sandbox, with nothing of Python's to reach for."""
 
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Whether a template may read an attribute."""
+        if isinstance(obj, Macros):
+            return not attr.startswith("__")
+        return super().is_safe_attribute(obj, attr, value)
+
 
 def environment() -> SandboxedEnvironment:
     """A sandbox as dbt sets Jinja up."""
+    unknown = type("Unknown", (Unknown,), {"assigned": set()})
     made = _Sandbox(
-        extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols", _Blocks], undefined=Unknown, keep_trailing_newline=True, autoescape=False
+        extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols", _Blocks], undefined=unknown, keep_trailing_newline=True, autoescape=False
     )
     made.filters["as_text"] = made.filters["as_native"] = made.filters["as_number"] = made.filters["as_bool"] = _as_it_is
     return made
+
+
+def assign(env: SandboxedEnvironment, tree: nodes.Node) -> None:
+    """Remember the names that a template sets."""
+    env.undefined.assigned.update(name.name for name in tree.find_all(nodes.Name) if name.ctx == "store")  # type: ignore[attr-defined]
 
 
 def _as_it_is(value: Any) -> Any:
