@@ -107,6 +107,7 @@ class Nullability:
         self._macros = frozenset(macros or ())
         self._expanding = _EXPANDING | _expanding(macros or {})
         self._memory: dict[int, Columns] = {}
+        self._parts: dict[int, list[Tree]] = {}
         self.conditions: list[tuple[str, Tree, Env]] = []
         """What filters, joins, groups and orders rows anywhere in the statement, and where it stands; for lineage."""
         self.expressions = Expressions(
@@ -188,7 +189,7 @@ class Nullability:
         """Whether a query gives exactly one row, whatever is there."""
         if node.get("type") != "SELECT_NODE" or not _plain_modifiers(node) or _is_grouped(node):
             return False
-        if any(key in node for key in ("having", "qualify", "sample")) or self._expands(node.get("select_list")):
+        if any(key in node for key in ("having", "qualify", "sample")) or any(map(self._expands, node.get("select_list", ()))):
             return False
         if self._aggregates_everything(node, outer):
             return True
@@ -258,10 +259,10 @@ class Nullability:
             return self._star(item, env)
         if self._expands(item) and item.get("type") == "FUNCTION" and not _is_list(arguments_of(item), env):
             return None
-        stars = list(_stars(item))
+        stars = [part for part in self._inside(item) if part["type"] == "STAR"]
         if not stars:
             return [self._column(item, item.get("alias") or _own_name(item), env)]
-        if len(stars) > 1 or not stars[0].get("columns") or _is_unpacked(item):
+        if len(stars) > 1 or not stars[0].get("columns") or any(part["type"] == "OPERATOR_UNPACK" for part in self._inside(item)):
             return None
         expanded = self._star(stars[0], env)
         if expanded is None:
@@ -374,30 +375,35 @@ class Nullability:
         )
 
     def _has_aggregate(self, node: Tree) -> bool:
-        places = [node.get("select_list", []), node.get("having"), node.get("qualify")]
-        return any(True for place in places for _ in self._aggregate_calls(place))
+        places = [*node.get("select_list", []), node.get("having"), node.get("qualify")]
+        return any(True for place in places if place is not None for _ in self._aggregate_calls(place))
 
-    def _aggregate_calls(self, tree: Any) -> Iterable[Tree]:
-        if isinstance(tree, list):
-            for part in tree:
-                yield from self._aggregate_calls(part)
-        elif isinstance(tree, dict) and tree.get("type") != "SUBQUERY":
-            if self.expressions.is_aggregate(tree):
-                yield tree
-            for part in tree.values():
-                if isinstance(part, dict | list):
-                    yield from self._aggregate_calls(part)
+    def _aggregate_calls(self, tree: Tree) -> Iterable[Tree]:
+        return (part for part in self._inside(tree) if self.expressions.is_aggregate(part))
 
-    def _expands(self, tree: Any) -> bool:
+    def _expands(self, tree: Tree) -> bool:
         """Whether something in it makes several rows of one, or may."""
-        if isinstance(tree, list):
-            return any(self._expands(part) for part in tree)
-        if not isinstance(tree, dict) or tree.get("type") == "SUBQUERY":
-            return False
-        name = tree.get("function_name", "").lower()
-        if tree.get("type") == "FUNCTION" and name in self._expanding:
-            return True
-        return any(self._expands(part) for part in tree.values() if isinstance(part, dict | list))
+        return any(part["type"] == "FUNCTION" and part.get("function_name", "").lower() in self._expanding for part in self._inside(tree))
+
+    def _inside(self, tree: Tree) -> list[Tree]:
+        """All expressions in an item or a condition of the statement, itself among them; what stands in a subquery is not."""
+        known = self._parts.get(id(tree))
+        if known is not None:
+            return known
+        found: list[Tree] = []
+        waiting: list[Any] = [tree]
+        while waiting:
+            part = waiting.pop()
+            if type(part) is dict:  # exact types: they come from a decoder, and this is a hot line
+                if part.get("type") == "SUBQUERY":
+                    continue
+                if "class" in part:
+                    found.append(part)
+                waiting += [each for each in part.values() if type(each) is dict or type(each) is list]
+            else:
+                waiting += [each for each in part if type(each) is dict or type(each) is list]
+        self._parts[id(tree)] = found
+        return found
 
     # --- FROM -----------------------------------------------------------------------------------------------------------
 
@@ -549,26 +555,6 @@ def _references(tree: Any) -> Iterable[list[str]]:
         for part in tree.values():
             if isinstance(part, dict | list):
                 yield from _references(part)
-
-
-def _stars(tree: Any) -> Iterable[Tree]:
-    if isinstance(tree, list):
-        for part in tree:
-            yield from _stars(part)
-    elif isinstance(tree, dict) and tree.get("type") != "SUBQUERY":
-        if tree.get("type") == "STAR":
-            yield tree
-        for part in tree.values():
-            if isinstance(part, dict | list):
-                yield from _stars(part)
-
-
-def _is_unpacked(tree: Any) -> bool:
-    if isinstance(tree, list):
-        return any(_is_unpacked(part) for part in tree)
-    if not isinstance(tree, dict):
-        return False
-    return tree.get("type") == "OPERATOR_UNPACK" or any(_is_unpacked(part) for part in tree.values() if isinstance(part, dict | list))
 
 
 def _is_list(arguments: list[Tree], env: Env) -> bool:
