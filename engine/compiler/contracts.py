@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
+from msgspec import structs
+
+from interlock.engine.compiler.nested import difference, fits
 from interlock.engine.compiler.types import Incomplete, canonical_type
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
-from interlock.engine.project.project import Contract
+from interlock.engine.project.project import Contract, ContractColumn
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.machines.evidence import Column, ContractFinding, PromisedColumn
 
@@ -19,6 +22,21 @@ class Promises(NamedTuple):
 
     columns: tuple[PromisedColumn, ...]
     findings: tuple[Diagnostic, ...]
+
+
+def pinned(contract: Contract | None, promises: Promises, columns: tuple[Column, ...]) -> tuple[PromisedColumn, ...]:
+    """The promises as the rows are held to them: where a narrower type fits, the type that the column really has."""
+    there = {column.name.lower(): column.type for column in columns}
+    return tuple(
+        structs.replace(promise, type=there.get(promise.column.lower(), promise.type))
+        if contract is not None and promise.type is not None and contract.columns[promise.column].assignable
+        else promise
+        for promise in promises.columns
+    )
+
+
+def _meets(column: ContractColumn, found: str, wanted: str) -> bool:
+    return found == wanted or (column.assignable and fits(found, wanted))
 
 
 class _Reporter:
@@ -128,8 +146,11 @@ def compared(
             else:
                 remedy = did_you_mean(promise.column, (each.name for each in columns), "select it, or take it out of the contract")
                 report.add("C301", f"the model has no column `{promise.column}`", because, remedy, "columns", promise.column)
-        elif promise.type is not None and promise.type != column.type:
+        elif promise.type is not None and not _meets(contract.columns[promise.column], column.type, promise.type):
             because = f"it is {column.type}, and the contract says {promise.type}"
+            place = difference(column.type, promise.type)
+            if place:
+                because = f"`{promise.column}.{place}".replace(" ", "` ", 1)
             findings.append(ContractFinding(column=promise.column, proof="false", because=because))
             report.add(
                 "C303",
@@ -180,7 +201,7 @@ def compared(
         report.add(
             "C307",
             "nullable = false is proved on the rows",
-            f"of {', '.join(f'`{name}`' for name in at_run_time)} it is not known before they are there",
+            f"before they are there it is not known of {', '.join(f'`{name}`' for name in at_run_time)}",
             "nothing to do: a null stops the write",
             "columns",
             severity="note",

@@ -80,6 +80,7 @@ def promise_of(contract: Contract | None, promises: Promises, checks: Sequence[C
             "type": promise.type,
             "nulls": promise.nulls,
             "protected": contract is not None and contract.columns[promise.column].protected,
+            **({"assignable": True} if contract is not None and contract.columns[promise.column].assignable else {}),
         }
         for promise in promises.columns
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from interlock.engine.compiler.compiled import CompiledModel
+from interlock.engine.compiler.contracts import pinned
 from interlock.engine.compiler.digests import (
     NOT_IN_DEFINITION,
     definition_of,
@@ -57,7 +58,7 @@ def finished(unit: Unit, around: Surroundings, layer: int) -> CompiledModel:
         volatile=_merged(analysis.volatile if analysis is not None else (), (each.volatile for each in ephemerals)),
         notes=_merged(notes, (each.notes for each in ephemerals)),
         layer=layer,
-        contract=unit.promises.columns,
+        contract=pinned(unit.file.contract, unit.promises, unit.relation_columns()),
         extra_columns=unit.file.contract.extra_columns if unit.file.contract else "allow",
         contract_findings=unit.contract_findings,
         checks=unit.checks,

@@ -256,7 +256,12 @@ def _contract_column(document: Document, path: KeyPath, column: str | ContractCo
         return ContractColumn(type=_type(document, path, column))
     declared = None if column.type is UNSET else _type(document, (*path, "type"), column.type)
     return ContractColumn(
-        type=declared, nullable=column.nullable, protected=column.protected, description=column.description, prove=column.prove
+        type=declared,
+        nullable=column.nullable,
+        protected=column.protected,
+        description=column.description,
+        prove=column.prove,
+        assignable=column.assignable,
     )
 
 

@@ -132,6 +132,7 @@ class ContractColumnTable(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     prove: Annotated[Proof, Meta(description="at run time: that it holds no nulls may be seen on the rows, before they are visible.")] = (
         "compiled"
     )
+    assignable: Annotated[bool, Meta(description="true: a narrower type fits too, INTEGER for BIGINT, say; nothing is lost.")] = False
     description: Annotated[str, Meta(description="For people.")] = ""
 
 

@@ -27,6 +27,8 @@ class ContractColumn(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     description: str = ""
     prove: Literal["compiled", "at run time"] = "compiled"
     """Whether nulls must be excluded by what is compiled, or may be by the rows."""
+    assignable: bool = False
+    """Whether a type fits whose every value is one of the promised type."""
 
 
 class Contract(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -248,6 +250,8 @@ class Project(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Names of the environment variables that interlock.toml reads; their values never reach output."""
     unusable: dict[str, tuple[Diagnostic, ...]] = {}
     """Targets that need an environment variable which is not set here, and which: refused when one of them is chosen."""
+    unread: dict[str, str] = {}
+    """Models, seeds and sources.toml that are there and could not be read, and the file to correct first."""
     findings: tuple[Diagnostic, ...]
 
 

@@ -178,3 +178,49 @@ def test_a_seed_keeps_its_contract_too(tmp_path: Path) -> None:
     files = {"seeds/letters.csv": "letter,place\na,1\n", "models/m.sql": "select * from letters"}
     assert errors(compiled(tmp_path / "a", {**files, "seeds/letters.toml": _contract('place]\ntype = "BIGINT"')})) == []
     assert codes(compiled(tmp_path / "b", {**files, "seeds/letters.toml": _contract('place]\ntype = "VARCHAR"')})) == ["C303"]
+
+
+def test_a_misspelt_type_is_named_without_the_schema_that_duckdb_keeps_its_own_in(tmp_path: Path) -> None:
+    assert the(model(tmp_path, "select 1 as id", _contract('id]\ntype = "INTGER"')), "C304").remedy == "did you mean `INTEGER`?"
+
+
+@pytest.mark.parametrize(
+    ("kind", "promised", "fits"),
+    [
+        ("INTEGER", "BIGINT", True),
+        ("BIGINT", "INTEGER", False),
+        ("UINTEGER", "BIGINT", True),
+        ("UBIGINT", "BIGINT", False),
+        ("INTEGER", "UBIGINT", False),
+        ("DECIMAL(10,2)", "DECIMAL(12,2)", True),
+        ("DECIMAL(10,2)", "DECIMAL(12,4)", True),
+        ("DECIMAL(10,2)", "DECIMAL(11,4)", False),
+        ("DECIMAL(10,2)", "DECIMAL(18,1)", False),
+        ("INTEGER", "DECIMAL(12,2)", True),
+        ("INTEGER", "DECIMAL(11,2)", False),
+        ("FLOAT", "DOUBLE", True),
+        ("INTEGER", "DOUBLE", True),
+        ("BIGINT", "DOUBLE", False),
+        ("DECIMAL(4,1)", "DOUBLE", False),
+        ("DATE", "TIMESTAMP", False),
+        ("INTEGER[]", "BIGINT[]", True),
+        ("STRUCT(a INTEGER, b VARCHAR)", "STRUCT(a BIGINT, b VARCHAR)", True),
+        ("STRUCT(a INTEGER)", "STRUCT(b INTEGER)", False),
+        ("MAP(VARCHAR, INTEGER)", "MAP(VARCHAR, BIGINT)", True),
+        ("INTEGER[2]", "INTEGER[3]", False),
+    ],
+)
+def test_a_narrower_type_fits_where_the_contract_says_so(kind: str, promised: str, fits: bool, tmp_path: Path) -> None:
+    text = f"select cast(null as {kind}) as c"
+    strict = model(tmp_path / "a", text, _contract(f'c]\ntype = "{promised}"'))
+    assert codes(strict) == ["C303"]
+    found = model(tmp_path / "b", text, _contract(f'c]\ntype = "{promised}"\nassignable = true'))
+    assert codes(found) == ([] if fits else ["C303"])
+    if fits:
+        assert found.models["m"].contract[0].type == found.models["m"].columns[0].type, "the rows are held to what they are"
+
+
+def test_a_difference_inside_of_a_type_is_pointed_at(tmp_path: Path) -> None:
+    text = "select {'a': 1, 'b': [{'c': 'x'}]} as s"
+    found = model(tmp_path, text, _contract('s]\ntype = "STRUCT(a INTEGER, b STRUCT(c INTEGER)[])"'))
+    assert the(found, "C303").because == "`s.b[].c` is VARCHAR, and the contract says INTEGER"
