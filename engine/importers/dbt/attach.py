@@ -112,7 +112,9 @@ class Attaching:
                 and node.into in (readers if readers is not None else source_readers)
                 and node.sidecar.get("materialized") != "ephemeral"
             ]
-            candidates.sort(key=lambda node: ((self.depth.get(node.into, 0) if not stored else -self.depth.get(node.into, 0)), node.into))
+            # Of models that it reads, the one furthest down; of readers, the one furthest up.
+            sign = -1 if stored else 1
+            candidates = sorted(candidates, key=lambda node: (sign * self.depth.get(node.into, 0), node.into))
             if not candidates:
                 test.refuse(
                     "D815",
