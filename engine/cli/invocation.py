@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 import os
+import re
 import signal
 import threading
 import traceback
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
 PROGRAM: Final = "interlock"
 GARBAGE: Final = 20_000
 """Objects that are made before the collector looks at the youngest ones."""
+FAMILIAR: Final = {
+    "build": "`interlock run` builds the models, and their checks run in the same transaction",
+    "test": "`interlock check` puts the checks to the rows that are there; `interlock run` does it with each write",
+    "seed": "`interlock run` loads seeds with the models; `--select NAME` takes one",
+    "snapshot": "`interlock run` takes snapshots with the models; `--select NAME` takes one",
+    "debug": "`interlock doctor` looks at everything that a run rests on",
+    "list": "`interlock ls` lists models and seeds",
+    "retry": "`interlock resume` goes on with a run that was stopped",
+    "docs": "`interlock report` writes a run as a page; `interlock lineage` draws the models",
+}
+"""What people type who come from dbt. The nearest of our own words by its letters can be the wrong one: `reset` for `test`."""
+_NO_COMMAND: Final = re.compile(r"No such command '([^']*)'")
 _COMPLETION: Final = "_INTERLOCK_COMPLETE"
 _USAGE: Final[type[Any]] = typer.BadParameter.__bases__[0]
 """typer's usage error, which it does not export by itself."""
@@ -68,7 +81,12 @@ def _answered(arguments: Sequence[str], clock: Clock | None, console: Console, t
         return _not_understood(console, str(error), f"{PROGRAM} {console.command}")
     except _USAGE as error:
         path = error.ctx.command_path if error.ctx is not None else PROGRAM
-        return _not_understood(console, error.format_message().rstrip("."), path)
+        summary = error.format_message().rstrip(".")
+        unknown = _NO_COMMAND.match(summary)
+        if unknown is not None and path == PROGRAM and unknown[1].lower() in FAMILIAR:
+            finding = Diagnostic(code="S122", summary=f"No such command '{unknown[1]}'", remedy=FAMILIAR[unknown[1].lower()])
+            return console.refused([finding], status="usage", exit_code=USAGE)
+        return _not_understood(console, summary, path)
     except Exception as error:  # noqa: BLE001 - the last door: it is reported as a bug, with its traceback
         # A driver that is told to stop in the middle of a statement raises something of its own.
         return _interrupted(console) if told.to_stop else _bug(console, error)
@@ -149,4 +167,7 @@ class Invocation:
         named = pairs(variables, option="--vars")
         context = api.open_context(project, target=target, variables=named, clock=self._clock, wait_seconds=wait)
         self.console.redact = context.redact
+        if self.console.form != "text":
+            # a check-out's root is where annotations count from; without one, here
+            self.console.base = Path(os.path.relpath(context.root, os.environ.get("GITHUB_WORKSPACE", "."))).as_posix()
         return context

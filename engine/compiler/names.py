@@ -10,6 +10,8 @@ from interlock.engine.project.project import ModelFile, Project, SeedFile, Sourc
 from interlock.engine.warehouse.protocol import ALIAS
 from interlock.engine.warehouse.target import TargetConfig
 
+_SOURCES: Final = "sources.toml"
+
 Kind: TypeAlias = Literal["model", "seed", "source"]
 
 _PARTS_MAX: Final = 3
@@ -39,6 +41,7 @@ class Names:
 
     def __init__(self, project: Project, target: TargetConfig) -> None:
         """Index the project."""
+        self._unread = {name.lower(): path for name, path in project.unread.items()}
         self._catalogs = {ALIAS, target.location.stem.lower()}
         self.nodes: dict[str, Node] = {}
         """Models and seeds by name."""
@@ -111,6 +114,9 @@ class Names:
     def _unknown(self, written: str, path: tuple[str, ...], own: str | None) -> Unresolved:
         if path[-1].lower().endswith((".csv", ".parquet", ".json", ".ndjson", ".tsv", ".gz")):
             return outside_file(written)
+        unread = self._unread.get(path[-1].lower())
+        if unread is not None:
+            return Unresolved("L204", f"nothing is known of `{written}`", f"`{unread}` could not be read", "correct that file first")
         names = [*self.nodes, *(node.name for nodes in self._bare.values() for node in nodes)]
         names += [".".join(key) for key, nodes in self._qualified.items() if any(node.kind == "source" for node in nodes)]
         names = [name for name in _unique(names) if name != own]
@@ -120,7 +126,10 @@ class Names:
             if tails
             else did_you_mean(written, names, "declare it in sources.toml, or write the model that makes it")
         )
-        return Unresolved("L204", f"nobody declared `{written}`", "it is no CTE, model, seed or source of this project", remedy)
+        because = "it is no CTE, model, seed or source of this project"
+        if _SOURCES in self._unread:
+            because, remedy = f"`{_SOURCES}` could not be read", "correct that file first"
+        return Unresolved("L204", f"nobody declared `{written}`", because, remedy)
 
 
 def outside_file(written: str) -> Unresolved:

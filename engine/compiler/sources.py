@@ -119,7 +119,7 @@ class SourceCompiler:
                 "W614" if source.database is not None else "P425",
                 f"source `{name}` could not be read",
                 self._world.unreadable[name],
-                "see that it can be read, then plan again",
+                "correct what sources.toml says of it, or see that it can be read, then plan again",
             )
         elif declared is None and observed is None and source.columns is None:
             self._finding(

@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
+import msgspec
+
+from interlock.engine.diagnostics import nearest
 from interlock.engine.warehouse.duckdb import parser
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.engine.warehouse.duckdb.parser import Statements, Tree
@@ -16,6 +19,10 @@ INTEGERS: Final = frozenset(
     {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "UHUGEINT"}
 )
 TIMES: Final = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"})
+_COMMON: Final = sorted(
+    INTEGERS | TIMES | {"VARCHAR", "BOOLEAN", "DOUBLE", "FLOAT", "DECIMAL", "BLOB", "TIME", "TIMESTAMPTZ", "UUID", "JSON"}
+)
+"""What a misspelt type is most likely to be."""
 ZONED: Final = frozenset({"TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ_NS", "TIMESTAMP_NS WITH TIME ZONE"})
 
 
@@ -54,7 +61,12 @@ def _canonical_type(text: str, binder: Binder) -> str | NotBound:
                 message=f"`{token.text}` without precision and scale means DECIMAL(18,3), or whole numbers where only one is given"
             )
     found = binder.columns_of(expression)
-    return found if isinstance(found, NotBound) else found[0].type
+    if isinstance(found, NotBound):
+        # DuckDB's own proposal is now `main.INTEGER`, now `main.JSON`, for the same slip.
+        near = nearest(text.partition("(")[0].strip(), _COMMON)
+        message = found.message.partition("\n")[0].rstrip("!")
+        return msgspec.structs.replace(found, message=message, candidates=(near,) if near else ())
+    return found[0].type
 
 
 def _is_cast(tree: Tree) -> bool:

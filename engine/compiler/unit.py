@@ -20,7 +20,7 @@ from interlock.engine.compiler.reading import Cast
 from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
 from interlock.engine.compiler.types import canonical_type
-from interlock.engine.diagnostics import Diagnostic, Position
+from interlock.engine.diagnostics import Diagnostic, Position, nearest
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.engine.warehouse.duckdb.parser import Tree
@@ -281,9 +281,8 @@ class Unit:
                     length=length,
                 )
                 return
-        remedy = (
-            f"did you mean `{found.candidates[0]}`?" if found.candidates else "correct it; types and columns are those of what it reads"
-        )
+        near_by = next((name for name in found.candidates if _alike(found.name, name)), None)
+        remedy = f"did you mean `{near_by}`?" if near_by else "correct it; types and columns are those of what it reads"
         summary, _, rest = found.message.partition("\n")
         near = ", ".join(f"`{name}`" for name in found.candidates)
         because = f"what is near: {near}" if near else rest.strip() or "DuckDB's binder says so"
@@ -348,6 +347,12 @@ class Unit:
                 cast.offset,
                 severity="warning",
             )
+
+
+def _alike(written: str, near: str) -> bool:
+    """Whether a slip of the pen is likely: DuckDB names what is nearest, however far that is."""
+    one, other = written.lower(), near.lower().rpartition(".")[2]
+    return not one or one in other or other in one or nearest(one, [other]) is not None
 
 
 def _same(left: tuple[str, ...], right: tuple[str, ...]) -> bool:

@@ -122,7 +122,7 @@ def _leaf(document: Document, kind: Any, value: object, path: KeyPath) -> Any:
         because = f"it is {_named(value)}" + (
             f", and must be {bound.replace('`', '')}" if ">" in bound or "<" in bound or "length" in bound else ""
         )
-        document.report("S104", path, f"`{shown}` has a wrong value", because=because, remedy=_remedy(value, bare))
+        document.report("S104", path, f"`{shown}` has a wrong value", because=because, remedy=_remedy(value, bare, shown))
         return _WRONG
 
 
@@ -132,12 +132,19 @@ def _bare(kind: Any) -> Any:
     return kind
 
 
-def _remedy(value: object, kind: Any) -> str:
+def _remedy(value: object, kind: Any, shown: str) -> str:
+    if isinstance(value, dict) and any(_is_tables(choice) for choice in (kind, *get_args(kind))):
+        return f"write its heading as `[[{shown}]]`: there may be more than one"
     if kind is bool and isinstance(value, str) and value.lower() in {"true", "false"}:
         return f"write {value.lower()} without quotes"
     if kind is int and isinstance(value, str) and value.isdecimal():
         return f"write {value} without quotes"
     return f"write {_kind(kind)}"
+
+
+def _is_tables(kind: Any) -> bool:
+    kind = _bare(kind)
+    return get_origin(kind) is tuple and isinstance(get_args(kind)[0], type) and issubclass(get_args(kind)[0], msgspec.Struct)
 
 
 def _kind(kind: Any) -> str:

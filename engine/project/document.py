@@ -100,7 +100,9 @@ class Document:
                 "S102",
                 f"`{path}` is not valid TOML",
                 because=_PLACE.sub("", message),
-                remedy="a key may stand only once" if "twice" in message or "overwrite" in message else "see https://toml.io for its rules",
+                remedy="a key may stand only once"
+                if "twice" in message or "overwrite" in message
+                else "write `key = value`, a text in quotes; https://toml.io has the rules",
                 at=Position(path=path, line=line, column=column, excerpt=excerpt),
             ) from error
         document = cls(path, text, tree)

@@ -35,12 +35,16 @@ def find_project(start: Path) -> Path:
     """The nearest directory with an interlock.toml, from `start` upwards.
 
     Raises:
-        Refused: S100, there is none.
+        Refused: S100, there is none. One that was named and does not exist is not looked for above it: it is a slip of the pen.
     """
     try:
         start = start.absolute()
     except FileNotFoundError:
         raise refused("S100", "the directory where you are is gone", remedy="go to the project's directory") from None
+    if not os.path.lexists(start):
+        raise refused(
+            "S100", f"`{start}` does not exist", because="a project is looked for in it and above it", remedy="correct the directory"
+        )
     for directory in (start, *start.parents):
         if os.path.lexists(directory / FILE):
             return directory
@@ -74,6 +78,8 @@ class _Loader:
         self.digests: dict[str, str] = {}
         self.names: dict[str, tuple[str, str]] = {}
         """Names of models, seeds and bare sources → what has it, and where."""
+        self.unread: dict[str, str] = {}
+        """Names of models and seeds, and sources.toml, that are there and could not be read → the file to correct."""
 
     def project(self, environment: Mapping[str, str], given: Mapping[str, str]) -> Project:
         document = Document.parse(FILE, self.text(FILE)[1])
@@ -119,6 +125,7 @@ class _Loader:
             digests=dict(sorted(self.digests.items())),
             environment=environment_names(document),
             unusable=unusable,
+            unread=self.unread,
             findings=in_order(findings),
         )
 
@@ -185,6 +192,7 @@ class _Loader:
             read = self.try_text(path)
             sidecar = self.toml(sidecar_path, ModelToml) if has_sidecar else None
             if name is None or read is None or (has_sidecar and sidecar is None):
+                self.unread.update({name: path if read is None else sidecar_path} if name else {})
                 continue
             above = _chain(defaults, path)
             found[name] = model_of(name, path, read[1], sidecar=sidecar, defaults=above, findings=self.findings)
@@ -218,6 +226,7 @@ class _Loader:
             read = self.try_text(path)
             sidecar = self.toml(sidecar_path, SeedToml) if has_sidecar else None
             if name is None or read is None or (has_sidecar and sidecar is None):
+                self.unread.update({name: path if read is None else sidecar_path} if name else {})
                 continue
             seed = seed_of(name, path, read[0], read[1], sidecar=sidecar, findings=self.findings)
             if seed is not None:
@@ -228,7 +237,9 @@ class _Loader:
     def orphans(self, sidecars: set[str], files: list[str], kind: str, extension: str) -> None:
         for path in sorted(sidecars):
             stem = path[: -len(".toml")]
-            near = nearest(stem, (file[: -len(extension)] for file in files))
+            # By the last part of a path: two files of one folder are not alike because of the folder.
+            named = {file[: -len(extension)].rpartition("/")[2]: file[: -len(extension)] for file in files}
+            near = named.get(nearest(stem.rpartition("/")[2], named) or "")
             remedy = f"did you mean `{near}.toml`?" if near else f"write `{stem}{extension}`, or take it out"
             self.report("S112", path, f"`{path}` belongs to no {kind}", because=f"there is no `{stem}{extension}`", remedy=remedy)
 
@@ -237,6 +248,7 @@ class _Loader:
             return {}
         read = self.toml(SOURCES, SourcesToml)
         if read is None:
+            self.unread[SOURCES] = SOURCES
             return {}
         document, file = read
         found = sources_of(document, file)

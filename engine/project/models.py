@@ -171,8 +171,13 @@ class _Reader:
         self.findings.append(Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=at, subject=self.name))
 
     def missing(self, key: str, because: str, example: str) -> None:
-        """A finding at `materialized`, since that is what asks for the key."""
+        """A finding at `materialized`, since that is what asks for the key. None where it is there with a slip of the pen."""
         document = self.keys.sidecar[0] if self.keys.sidecar is not None else None
+        meant = f"did you mean `{key}`?"
+        if document is not None and any(
+            finding.remedy == meant or (finding.at is not None and finding.at.key == key) for finding in document.findings
+        ):
+            return
         at = Position(path=self.path) if document is None else msgspec.structs.replace(document.at(("materialized",)), key=key)
         summary = f"`{key}` is missing for model `{self.name}`"
         finding = Diagnostic(code="S105", summary=summary, because=because, remedy=f"add {example}", at=at, subject=self.name)

@@ -61,6 +61,13 @@ ANSWERS: dict[str, Any] = {
 }
 
 
+def test_a_word_of_dbt_is_answered_with_ours_and_never_with_the_nearest_by_letters(interlock_: Callable[..., Any]) -> None:
+    ran = interlock_("test")
+    assert ran.exit == 2
+    assert "interlock check" in ran.err
+    assert "reset" not in ran.err
+
+
 def test_one_function_knows_exit_codes() -> None:
     assert {outcome: exit_of(outcome) for outcome in OUTCOMES} == OUTCOMES  # type: ignore[arg-type]
     assert exit_of("usage", untrusted=True, interrupted=True) == 2

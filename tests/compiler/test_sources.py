@@ -6,8 +6,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.compiler.projects import CONFIG, SOURCES, codes, column, columns, compiled, errors, the
+from tests.compiler.projects import AS_OF, CONFIG, SOURCES, codes, column, columns, compiled, errors, the
+from tests.project.files import write
 
+from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.sources import database_alias, match_files
 from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Refused
@@ -190,3 +192,19 @@ def test_a_setting_changes_what_is_bound(tmp_path: Path) -> None:
     config = CONFIG + "[targets.dev.settings]\ninteger_division = true\n"
     assert columns(compiled(tmp_path / "a", {"models/m.sql": "select 3 / 2 as q"})) == {"q": "DOUBLE"}
     assert columns(compiled(tmp_path / "b", {"interlock.toml": config, "models/m.sql": "select 3 / 2 as q"})) == {"q": "INTEGER"}
+
+
+@pytest.mark.parametrize(
+    ("files", "because"),
+    [
+        ({"models/a.sql": "select 1 as x", "models/a.toml": "foo ="}, "`models/a.toml` could not be read"),
+        ({"models/a.sql": "select 1 as x", "sources.toml": "foo ="}, "`sources.toml` could not be read"),
+    ],
+)
+def test_what_could_not_be_read_is_not_called_undeclared_without_a_word(tmp_path: Path, files: dict[str, str], because: str) -> None:
+    reader = "select * from a" if "models/a.toml" in files else "select * from raw.orders"
+    write(tmp_path, {"interlock.toml": CONFIG, "models/m.sql": reader, **files})
+    project = load(tmp_path, environment={})
+    found = compile_project(project, project.targets["dev"], as_of=AS_OF)
+    finding = the(found, "L204")
+    assert (finding.because, finding.remedy) == (because, "correct that file first")

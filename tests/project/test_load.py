@@ -41,6 +41,14 @@ def test_no_project_is_a_refusal_that_says_how_to_make_one(tmp_path: Path) -> No
         assert "interlock init" in caught.value.findings[0].remedy
 
 
+def test_a_directory_that_does_not_exist_is_not_looked_for_above_it(tmp_path: Path) -> None:
+    write(tmp_path, {"interlock.toml": CONFIG})
+    with pytest.raises(Refused) as caught:
+        find_project(tmp_path / "shp")
+    assert caught.value.findings[0].code == "S100"
+    assert "does not exist" in caught.value.findings[0].summary
+
+
 def test_toml_that_does_not_parse_says_where(tmp_path: Path) -> None:
     finding = one(project(tmp_path, {"models/m.toml": 'tags = ["a"]\nschema = \n'}))
     assert finding.code == "S102"
@@ -183,6 +191,8 @@ def test_a_sidecar_without_its_model_names_the_nearest(tmp_path: Path) -> None:
     finding = one(project(tmp_path, {"models/orders.sql": MODEL, "models/ordres.toml": ""}))
     assert finding.code == "S112"
     assert finding.remedy == "did you mean `models/orders.toml`?"
+    far = one(project(tmp_path / "far", {"models/orders.sql": MODEL, "models/foo.toml": ""}))
+    assert far.remedy == "write `models/foo.sql`, or take it out"
 
 
 def test_a_sidecar_in_another_folder_is_not_the_models(tmp_path: Path) -> None:

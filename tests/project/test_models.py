@@ -135,6 +135,19 @@ def test_a_misspelt_key_names_the_nearest(tmp_path: Path) -> None:
     assert (finding.at.length, finding.at.excerpt) == (11, '  matrialized = "table"')
 
 
+def test_a_slip_in_a_key_or_its_value_is_not_also_a_missing_key(tmp_path: Path) -> None:
+    merge = 'materialized = "incremental"\nstrategy = "merge"\nunique_key = "id"\nwatermark = "at"\n'
+    value = one(project(tmp_path / "value", {"models/m.toml": merge.replace('"merge"', '"mrege"')}))
+    assert (value.code, value.remedy) == ("S104", "did you mean `merge`?")
+    key = one(project(tmp_path / "key", {"models/m.toml": merge.replace("unique_key", "uniqe_key")}))
+    assert (key.code, key.remedy) == ("S103", "did you mean `unique_key`?")
+
+
+def test_one_table_where_a_list_of_them_is_meant_says_how_its_heading_is_written(tmp_path: Path) -> None:
+    finding = one(project(tmp_path, {"models/m.toml": '[checks]\nunique = ["id"]\n'}))
+    assert (finding.code, finding.remedy) == ("S104", "write its heading as `[[checks]]`: there may be more than one")
+
+
 VALUES = {
     "strategy": '"append"',
     "unique_key": '["id"]',
