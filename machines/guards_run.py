@@ -67,7 +67,7 @@ def plan_is_unspent(evidence: AuthorizeEvidence) -> Answer:
         return refuses("G573", because, remedy="see `interlock status` for the runs of a plan")
     if evidence.spent_by:
         because = f"it was applied by {', '.join(evidence.spent_by)}"
-        return refuses("P403", because, remedy="plan again; a plan is applied once")
+        return refuses("P403", because, remedy="a plan is applied once: `interlock resume` does what is left of it, or plan again")
     return HOLDS
 
 

@@ -15,7 +15,7 @@ from tests.faults import world
 from tests.faults.sweep import Server
 from tests.faults.test_histories import FILES, NEWS, rows
 
-EXAMPLES = int(os.environ.get("INTERLOCK_EXAMPLES", "4"))
+EXAMPLES = int(os.environ.get("INTERLOCK_EXAMPLES", "3"))
 BESIDE = "world.duckdb.interlock"
 
 

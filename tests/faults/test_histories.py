@@ -17,8 +17,10 @@ from tests.faults.sweep import Server
 
 from interlock.engine import faults
 from interlock.engine.ledger.reader import LedgerWhole, entries, read
+from interlock.engine.runner import attempt
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 from interlock.engine.warehouse.protocol import WarehouseError
+from interlock.machines.publication import PUBLICATION_NAMES
 from interlock.machines.records import canonical, digest
 
 FILES = {
@@ -311,3 +313,48 @@ def test_resume_does_not_take_up_work_that_somebody_elses_run_moved(shop: Path, 
     refused = world.command(shop, "resume", first)
     demand(refused, 3, "P409")
     ended_well(shop)
+
+
+def test_resume_reads_no_receipt_that_was_altered_as_one_that_is_absent(shop: Path, server: Server) -> None:
+    assert server.give(shop, "run", fault="warehouse.commit.after:1:kill") == -9
+    with duckdb.connect(str(shop / "world.duckdb")) as connection:
+        connection.execute("UPDATE interlock.receipts SET body = replace(body, 'amount', 'AMOUNT') WHERE model = 'a'")
+    before = ledger(shop).tip
+    demand(world.command(shop, "resume"), 4, "K706")
+    assert ledger(shop).tip == before
+    with duckdb.connect(str(shop / "world.duckdb")) as connection:
+        connection.execute("UPDATE interlock.receipts SET body = replace(body, 'AMOUNT', 'amount') WHERE model = 'a'")
+    demand(world.command(shop, "resume"), 0)
+    ended_well(shop)
+
+
+def test_recovery_asks_the_guards_that_the_record_names_and_no_other(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fewer = PUBLICATION_NAMES[:-1]
+    with monkeypatch.context() as patch, faults.armed("warehouse.commit.after"):
+        # The release that was killed knew one guard less.
+        patch.setattr(attempt, "PUBLICATION_NAMES", fewer)
+        assert world.command(shop, "run").exit == 1
+    demand(world.command(shop, "resume"), 0)
+    asked = {entry.subject: [verdict.guard for verdict in entry.verdicts] for _, entry in records(shop) if entry.event == "commit"}
+    assert asked["a#1"] == [*fewer, "receipt_is_durable"]
+    assert asked["b#2"] == [*PUBLICATION_NAMES, "receipt_is_durable"] or asked["b#1"] == [*PUBLICATION_NAMES, "receipt_is_durable"]
+    ended_well(shop)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        *("warehouse.genesis.before:1", "warehouse.genesis.commit.after:1", "ledger.write.after:1", "warehouse.prepare.before:1"),
+        *("warehouse.prepare.commit.after:1", "ledger.write.before:2", "ledger.write.after:2", "warehouse.seal.before:1"),
+        *("warehouse.seal.commit.after:1", "ledger.fsync.after:2"),
+    ],
+)
+def test_a_first_run_killed_between_two_of_its_steps_is_finished_once(tmp_path: Path, server: Server, fault: str) -> None:
+    root = tmp_path / "shop"
+    world.lay(root, FILES | {"landing/b.csv": NEWS})
+    assert server.give(root, "run", fault=f"{fault}:kill") == -9
+    answer = world.command(root, "resume")
+    assert answer.exit == 0 or answer.codes == {"P430"}, answer.brief
+    demand(world.command(root, "run"), 0)
+    ended_well(root)
+    assert rows(root, "SELECT model, count(*) FROM interlock.receipts GROUP BY ALL ORDER BY ALL") == [("a", 1), ("b", 1)]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 from tests.faults.sweep import Case, Sweep, again
 
-SHARE = 67
+SHARE = 131
 """Every so many cases are played here. It shares no factor with the four variants of a visit, so that all of them come up."""
-DURING_RECOVERY = 6
-SEEDS = 4
+DURING_RECOVERY = 5
+SEEDS = 3
 
 
 @pytest.fixture(scope="module")
