@@ -79,6 +79,7 @@ def compile_(
     project: o.Project = None,
     target: o.Target = None,
     variables: o.Variables = None,
+    format_: o.FindingsAs = o.FindingsFormat.TEXT,
     json: o.Json = False,
 ) -> int:
     """Check every model: SQL, names, types, contracts. Touches no warehouse."""
@@ -86,6 +87,7 @@ def compile_(
 
     del json
     call = _call(ctx)
+    call.console.form = format_.value
     context = call.open(project=project, target=target, variables=variables, wait=None)
     return call.console.answer(api.compile_(context, select=terms(select), exclude=terms(exclude)))
 

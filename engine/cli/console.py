@@ -21,6 +21,7 @@ from interlock.engine.views.progress import Lines, Live
 from interlock.engine.views.redaction import Redactor, nothing_secret, redacted
 
 if TYPE_CHECKING:
+    from interlock.engine.views.annotations import Form
     from interlock.engine.views.text import AnyResult
 
 
@@ -37,11 +38,17 @@ class Console:
         self._out = _prepared(sys.stdout)
         self._err = _prepared(sys.stderr)
         self._unwritten: OSError | None = None
+        self.form: Form = "text"
+        """How findings are written; other forms go to stdout, and nothing else does."""
+        self.base = ""
+        """The project's directory as programs that show findings beside the code see it."""
 
     def answer(self, result: AnyResult) -> int:
         """Show a result and its findings; answers with its exit code."""
         shown = redacted(result, self.redact)
-        if self.json:
+        if self.form != "text":
+            self._annotate(shown.findings)
+        elif self.json:
             from interlock.engine.views.envelope import envelope_of, json_line  # noqa: PLC0415 - only for programs
 
             self._print(json_line(envelope_of(shown, version=VERSION, command=self.command)) + "\n")
@@ -55,7 +62,9 @@ class Console:
     def refused(self, findings: Iterable[Diagnostic], *, status: Status, exit_code: int) -> int:
         """Show why a command came to no result; answers with the exit code."""
         shown = redacted(in_order(findings), self.redact)
-        if self.json:
+        if self.form != "text":
+            self._annotate(shown)
+        elif self.json:
             from interlock.engine.views.envelope import FORMAT, Envelope, json_line  # noqa: PLC0415 - only for programs
 
             envelope = Envelope(
@@ -65,6 +74,12 @@ class Console:
         else:
             self.findings(shown)
         return self._finished(exit_code)
+
+    def _annotate(self, findings: Iterable[Diagnostic]) -> None:
+        from interlock.engine.views.annotations import annotated  # noqa: PLC0415 - only for programs
+
+        if self.form != "text":
+            self._print(annotated(findings, self.form, self.base))
 
     def findings(self, findings: Iterable[Diagnostic]) -> None:
         """Findings for a person."""

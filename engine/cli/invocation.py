@@ -169,5 +169,5 @@ class Invocation:
         self.console.redact = context.redact
         if self.console.form != "text":
             # a check-out's root is where annotations count from; without one, here
-            self.console.base = Path(os.path.relpath(context.root, os.environ.get("GITHUB_WORKSPACE", "."))).as_posix()
+            self.console.base = Path(os.path.relpath(context.project.root, os.environ.get("GITHUB_WORKSPACE", "."))).as_posix()
         return context

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, TypeAlias
 
@@ -39,6 +40,20 @@ Select: TypeAlias = Annotated[
 Exclude: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--exclude", metavar="TERM...", help="Not these models, in the same terms; e.g. --exclude tag:slow"),
+]
+
+
+class FindingsFormat(StrEnum):
+    """Formats of findings."""
+
+    TEXT = "text"
+    GITHUB = "github"
+    SARIF = "sarif"
+
+
+FindingsAs: TypeAlias = Annotated[
+    FindingsFormat,
+    typer.Option("--format", help="How findings are written: for people, as annotations of GitHub Actions, or SARIF; e.g. --format github"),
 ]
 FullRefresh: TypeAlias = Annotated[
     list[str] | None,
