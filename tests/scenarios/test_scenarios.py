@@ -8,6 +8,11 @@ import pytest
 from tests.scenarios import expect, scenario
 from tests.scenarios.stage import Stage
 
+from interlock.engine.audit.replay import replay_at
+
+SPOILS_ITS_LEDGER = frozenset({"broken_ledger"})
+"""Scenarios that end with a ledger that somebody changed; every other ledger is judged again, record by record."""
+
 SCENARIOS = sorted((Path(__file__).parents[2] / "specs" / "scenarios").glob("*.toml"))
 
 
@@ -17,6 +22,9 @@ def test_scenario(path: Path, tmp_path: Path) -> None:
     stage = Stage(told, tmp_path)
     for number, step in enumerate(told.steps, 1):
         expect.play(stage, step, f"{path.stem}, step {number}: {step.say or step.run or ''}")
+    for ledger in sorted(tmp_path.rglob("ledger")):
+        if path.stem not in SPOILS_ITS_LEDGER and ledger.is_dir() and any(ledger.glob("0*.jsonl*")):
+            assert replay_at(ledger).flaws == (), f"{path.stem}: what the product wrote does not replay"
 
 
 def test_there_are_enough_of_them_and_each_says_why() -> None:
