@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from interlock.engine.compiler.analysis import Analysis, Context
 from interlock.engine.compiler.checks import Draft, draft
@@ -20,13 +21,14 @@ from interlock.engine.compiler.reading import Cast
 from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
 from interlock.engine.compiler.types import canonical_type
-from interlock.engine.diagnostics import Diagnostic, Position, nearest
+from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean, nearest
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.engine.warehouse.duckdb.parser import Tree
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column, ContractFinding
 
+_ABSENT: Final = re.compile(r'(?:Values list|Table) "([^"]+)" does not have a column named "([^"]+)"')
 VALIDITY = ("valid_from", "valid_to")
 """Columns that a snapshot's relation has after those of its query."""
 
@@ -167,7 +169,7 @@ class Unit:
         found = around.binder.columns_of(bound.text)
         self.outputs = self._outputs(analysis, around)
         if isinstance(found, NotBound):
-            self._not_bound(analysis, bound, found)
+            self._not_bound(analysis, around, bound, found)
             return
         self.columns = found
         self.bound = True
@@ -264,7 +266,7 @@ class Unit:
         units = [around.units.get(node.name) for node in analysis.nodes() if node.kind == "model"]
         return any(unit is not None and unit.model is not None and unit.model.as_of_columns for unit in units)
 
-    def _not_bound(self, analysis: Analysis, bound: Spliced, found: NotBound) -> None:
+    def _not_bound(self, analysis: Analysis, around: Surroundings, bound: Spliced, found: NotBound) -> None:
         offset = None if found.offset is None else bound.origin(found.offset)
         for names, place, length in analysis.reading.column_references if analysis.reading is not None else []:
             reference = next(
@@ -286,6 +288,17 @@ class Unit:
         summary, _, rest = found.message.partition("\n")
         near = ", ".join(f"`{name}`" for name in found.candidates)
         because = f"what is near: {near}" if near else rest.strip() or "DuckDB's binder says so"
+        if (absent := _ABSENT.match(summary)) is not None:
+            summary = f"`{absent[1]}` has no column `{absent[2]}`"
+            read = [
+                each.node
+                for each in analysis.places
+                if absent[1].lower() in {each.reference.alias.lower(), each.reference.path[-1].lower()}
+            ]
+            columns = around.columns_of(read[0]) if len(read) == 1 else None
+            if columns:
+                because = f"it has {', '.join(f'`{column.name}`' for column in columns)}"
+                remedy = did_you_mean(absent[2], (column.name for column in columns), "name one of these")
         compiled = "" if found.offset is None else _line(bound.text, found.offset)
         excerpt = analysis.text.at(offset).excerpt
         analysis.finding(

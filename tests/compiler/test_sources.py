@@ -208,3 +208,11 @@ def test_what_could_not_be_read_is_not_called_undeclared_without_a_word(tmp_path
     found = compile_project(project, project.targets["dev"], as_of=AS_OF)
     finding = the(found, "L204")
     assert (finding.because, finding.remedy) == (because, "correct that file first")
+
+
+@pytest.mark.parametrize(("written", "remedy"), [("o.amont", "did you mean `amount`?"), ("orders.zzz", "name one of these")])
+def test_a_column_that_a_relation_does_not_have_is_told_by_what_it_has(tmp_path: Path, written: str, remedy: str) -> None:
+    alias, _, name = written.partition(".")
+    found = the(compiled(tmp_path, {"models/m.sql": f"select {written} as x from raw.orders as {alias}"}), "L201")
+    assert (found.summary, found.remedy) == (f"`{alias}` has no column `{name}`", remedy)
+    assert "`ordered_at`" in found.because
