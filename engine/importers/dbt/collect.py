@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from jinja2 import TemplateSyntaxError
-
 from interlock.engine.importers.dbt import sources
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.checks import Test
@@ -119,7 +117,7 @@ def _macros(found: Found, package: Package) -> None:
         if file.extension == "sql" and (file.folder == "macro" or is_generic):
             try:
                 found.session.add_macros(package.name, file.path, file.text)
-            except TemplateSyntaxError as error:
+            except t.EVALUATION as error:
                 why, line = t.syntax_error(error)
                 found.refuse(
                     "file",
@@ -324,7 +322,7 @@ def _with_properties(found: Found, node: Node) -> Node:
 def _snapshots(found: Found, package: Package, file: File) -> None:
     try:
         macros = found.session.add_macros(package.name, file.path, file.text)
-    except TemplateSyntaxError as error:
+    except t.EVALUATION as error:
         why, line = t.syntax_error(error)
         found.refuse("file", file.path, file.path, line, "D805", f"the template does not parse: {why}", "correct it")
         return

@@ -138,8 +138,8 @@ def parse(session: Session, node: Node) -> None:
     try:
         tree = node.body.tree if node.body is not None else session.env.parse(node.file.text, filename=node.file.path)
         t.assign(session.env, tree)
-    except TemplateSyntaxError as error:
-        node.problem = problem_of(error, node.file.path, error.lineno)
+    except t.EVALUATION as error:
+        node.problem = problem_of(error, node.file.path, getattr(error, "lineno", None) or node.line)
         return
     if isinstance(tree, nodes.Template):
         node.tree = tree

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from types import SimpleNamespace, TracebackType
 from typing import Any, Final, NamedTuple, NoReturn
@@ -216,19 +217,14 @@ def places(traceback: TracebackType | None) -> list[Place]:
 
 
 EVALUATION: Final = (
-    TemplateError,
-    SecurityError,
-    TypeError,
-    ValueError,
-    KeyError,
-    AttributeError,
-    IndexError,
-    ArithmeticError,
-    LookupError,
+    *(TemplateError, SecurityError, TypeError, ValueError, AttributeError, LookupError, ArithmeticError),
+    *(RuntimeError, MemoryError, StopIteration, SyntaxError, AssertionError, re.error),
 )
 """What evaluating somebody's template may raise, besides our own refusals."""
 
 
-def syntax_error(error: TemplateSyntaxError) -> tuple[str, int]:
+def syntax_error(error: BaseException) -> tuple[str, int | None]:
     """What is wrong with a template's syntax, and where."""
-    return error.message or "it does not parse", error.lineno
+    if isinstance(error, TemplateSyntaxError):
+        return error.message or "it does not parse", error.lineno
+    return str(error) or type(error).__name__, None
