@@ -17,7 +17,7 @@ from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.compiler.sources import database_alias, match_files, source_sql
 from interlock.engine.compiler.world import World
-from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, refused
+from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, nearest, refused
 from interlock.engine.ledger.places import ledger_directory, lock_path
 from interlock.engine.project.project import Project, Source
 from interlock.engine.warehouse.duckdb.files import demand_openable, file_state
@@ -223,10 +223,16 @@ def discover(
                 unreadable[name] = error.message
                 continue
             if columns is None:
-                unreadable[name] = "it does not exist"
+                unreadable[name] = _not_there(source, target, catalog)
             elif columns:
                 found[name] = columns
     return World(sources=found, files=files, unreadable=unreadable)
+
+
+def _not_there(source: Source, target: TargetConfig, catalog: Catalog | None) -> str:
+    wanted = f"{source.schema or target.schema}.{source.identifier or source.name.rpartition('.')[2]}"
+    near = nearest(wanted, (".".join(key) for key in catalog.relations)) if catalog is not None else None
+    return f"there is no `{wanted}` in the target's database" + (f"; what is near: `{near}`" if near else "")
 
 
 def _columns(
