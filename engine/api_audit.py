@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult,
 
 if TYPE_CHECKING:
     from interlock.engine.audit.report import Report
+    from interlock.engine.audit.timeline import Line
 
 # --- audit: what a ledger says, with or without a project ----------------------------------------------------------------
 
@@ -44,6 +46,29 @@ def audit_log(
     place, named = place_of(where)
     wanted = Wanted(model=model, run=run, since=since_of(since), refused=refused, after=after)
     return LogResult(command="audit log", **log_of(place, wanted, limit), **named)
+
+
+def audit_log_stream(
+    where: Context | Path,
+    *,
+    model: str | None = None,
+    run: str | None = None,
+    since: str | None = None,
+    refused: bool = False,
+    after: int = 0,
+) -> tuple[LogResult, Iterator[Line]]:
+    """The whole timeline of a ledger of any length: how it ends, without lines, and the lines one by one.
+
+    Raises:
+        Refused: there is no ledger.
+    """
+    from interlock.engine.audit.timeline import Wanted  # noqa: PLC0415
+    from interlock.engine.cases.auditing import log_stream, since_of  # noqa: PLC0415
+
+    place, named = place_of(where)
+    wanted = Wanted(model=model, run=run, since=since_of(since), refused=refused, after=after)
+    ended, lines = log_stream(place, wanted)
+    return LogResult(command="audit log", lines=(), **ended, **named), lines
 
 
 def audit_explain(where: Context | Path, question: str, *, run: str | None = None) -> StoryResult:

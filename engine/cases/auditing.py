@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -109,6 +109,13 @@ def log_of(place: Path | Ground, wanted: Wanted, limit: int | None) -> dict[str,
         else:
             lines.append(each)
     return {"lines": tuple(lines), "next_after": next_after, **_ended(flaws)}
+
+
+def log_stream(place: Path | Ground, wanted: Wanted) -> tuple[dict[str, Any], Iterator[Line]]:
+    """How a timeline ends, and its lines one by one. Two passes: whether the chain holds is said before the first line."""
+    shelf = shelf_of(place)
+    ended = _ended(list(islice((each for each in shelf.tape() if isinstance(each, Flaw)), 1)))
+    return ended, (each for each in lines_of(shelf.tape(), wanted) if isinstance(each, Line))
 
 
 def since_of(text: str | None) -> str | None:

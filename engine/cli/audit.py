@@ -62,7 +62,9 @@ def log(
 
     del json
     place = _place(ctx, ledger, project, target)
-    result = api.audit_log(place, model=model, run=run, since=since, refused=refused, after=after, limit=limit or None)
+    if limit == 0:
+        return _call(ctx).console.stream(*api.audit_log_stream(place, model=model, run=run, since=since, refused=refused, after=after))
+    result = api.audit_log(place, model=model, run=run, since=since, refused=refused, after=after, limit=limit)
     return _call(ctx).console.answer(result)
 
 

@@ -21,6 +21,8 @@ from interlock.engine.views.progress import Lines, Live
 from interlock.engine.views.redaction import Redactor, nothing_secret, redacted
 
 if TYPE_CHECKING:
+    from interlock.engine.audit.timeline import Line
+    from interlock.engine.results_audit import LogResult
     from interlock.engine.views.annotations import Form
     from interlock.engine.views.text import AnyResult
 
@@ -38,6 +40,7 @@ class Console:
         self._out = _prepared(sys.stdout)
         self._err = _prepared(sys.stderr)
         self._unwritten: OSError | None = None
+        self._nobody_reads = False
         self.form: Form = "text"
         """How findings are written; other forms go to stdout, and nothing else does."""
         self.base = ""
@@ -58,6 +61,25 @@ class Console:
             self._print("".join(line + "\n" for line in text_of(shown, look_of(self._out, self._environment))))
             self.findings(shown.findings)
         return self._finished(result.exit_code)
+
+    def stream(self, result: LogResult, lines: Iterable[Line]) -> int:
+        """Show a result whose lines are too many to be held at once; answers with its exit code."""
+        if self.json:
+            from interlock.engine.views.envelope import streamed  # noqa: PLC0415 - only for programs
+
+            self._print_all(streamed(redacted(result, self.redact), (redacted(line, self.redact) for line in lines), VERSION, self.command))
+        else:
+            from interlock.engine.views.text_audit import log_pages  # noqa: PLC0415 - only for people
+
+            self._print_all(log_pages(redacted(result, self.redact), lines, look_of(self._out, self._environment)))
+            self.findings(redacted(result.findings, self.redact))
+        return self._finished(result.exit_code)
+
+    def _print_all(self, parts: Iterable[str]) -> None:
+        for part in parts:
+            self._print(part)
+            if self._unwritten is not None or self._nobody_reads:
+                return
 
     def refused(self, findings: Iterable[Diagnostic], *, status: Status, exit_code: int) -> int:
         """Show why a command came to no result; answers with the exit code."""
@@ -120,6 +142,7 @@ class Console:
             self._out.write(self.redact(text) if not self.json else text)
             self._out.flush()
         except BrokenPipeError:
+            self._nobody_reads = True
             _hush(self._out)
         except OSError as error:
             _hush(self._out)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal
 
 import msgspec
 
+from interlock.engine.audit.timeline import Line
 from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.outcome import Status
 from interlock.engine.results import Result
+from interlock.engine.results_audit import LogResult
 from interlock.engine.views.redaction import redacted
 from interlock.machines.records import Record
 
@@ -50,6 +53,19 @@ def envelope_of(result: Result, *, version: str, command: str) -> Envelope:
         result=body,
         findings=result.findings,
     )
+
+
+def streamed(result: LogResult, lines: Iterable[Line], version: str, command: str) -> Iterator[str]:
+    """The envelope of a timeline in parts, its lines as they come: one JSON object all the same, and no more than a line of it in memory."""
+    whole = json_line(envelope_of(result, version=version, command=command))
+    before, found, after = whole.partition('"lines":[]')
+    assert found
+    yield f'{before}"lines":['
+    separator = ""
+    for line in lines:
+        yield separator + msgspec.json.encode(line).decode()
+        separator = ","
+    yield f"]{after}\n"
 
 
 def json_line(envelope: Envelope) -> str:

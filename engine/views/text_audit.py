@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from interlock.engine.audit.difference import RunDifference, Side
@@ -17,6 +18,7 @@ from interlock.engine.views.parts import headed, watermark
 from interlock.engine.views.text_run import ARROW
 from interlock.engine.views.text_state import moment_words
 
+PAGE_LINES: Final = 200
 _STATES: Final[dict[str, Ink]] = {"checkpointed": "green", "closed": "green", "refused": "red"}
 _WRITES: Final = re.compile(r"\s*(?:CREATE|INSERT|DELETE|UPDATE|MERGE|DROP|ALTER)\b(?!.{0,40}\"interlock\"\.)", re.DOTALL)
 """Statements that change the relation; the others ask, or write our own tables."""
@@ -42,6 +44,14 @@ def log_text(result: LogResult, look: Look) -> list[str]:
     if result.next_after is not None:
         lines += ["", f"more: the same with --after {result.next_after}"]
     return lines
+
+
+def log_pages(result: LogResult, lines: Iterable[Line], look: Look) -> Iterator[str]:
+    """The same for any number of lines, a page at a time: columns are aligned within a page."""
+    yield "".join(f"{line}\n" for line in headed(result, look))
+    waiting = iter(lines)
+    while page := list(islice(waiting, PAGE_LINES)):
+        yield "".join(f"{line}\n" for line in table([_line(line, look) for line in page], indent="", right=frozenset({0})))
 
 
 def _line(line: Line, look: Look) -> tuple[str, ...]:
@@ -231,6 +241,7 @@ def drawn_text(result: DrawnResult) -> list[str]:
 def report_text(result: ReportResult, look: Look) -> list[str]:
     """Where the page is."""
     return [
+        *headed(result, look),
         f"report of run {result.run}: {counted(result.models, 'model')}, {number(result.bytes)} bytes",
         f"  {look.ink(one_line(result.file), 'bold')}",
     ]

@@ -39,6 +39,23 @@ def test_the_log_has_a_line_for_each_transition_and_pages(books: Path, interlock
     assert rest["next_after"] is None
 
 
+def test_a_whole_timeline_is_streamed_and_is_one_envelope_all_the_same(
+    books: Path, interlock: Command, capsys: pytest.CaptureFixture[str]
+) -> None:
+    at = ("--project", str(books))
+    streamed, paged = interlock("audit", "log", *at, "--limit", "0"), interlock("audit", "log", *at)
+    assert streamed == paged
+    main(["audit", "log", *at, "--limit", "0"])
+    text = capsys.readouterr().out
+    main(["audit", "log", *at])
+    assert text == capsys.readouterr().out
+    segment = segment_of(books)
+    segment.write_bytes(segment.read_bytes().replace(b'"actor"', b'"actoR"', 1))
+    broken = interlock("audit", "log", *at, "--limit", "0", exits=4)
+    assert broken["findings"][0]["code"] == "K707"
+    assert broken["result"]["lines"]
+
+
 def test_the_log_is_narrowed_by_model_run_time_and_refusals(books: Path, interlock: Command) -> None:
     at = ("--project", str(books))
     runs = runs_of(books, interlock)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tests.views import audit_samples
+
 from interlock.engine.diagnostics import Diagnostic, Position
 from interlock.engine.importers.dbt.items import Compared, Counted
 from interlock.engine.importers.dbt.items import Item as Imported
@@ -571,6 +573,7 @@ def every_result() -> dict[str, AnyResult]:
         "run_in_doubt": doubtful_run(),
         "status": status_result(),
         **others(),
+        **audit_samples.results(),
     }
 
 
