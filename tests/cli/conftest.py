@@ -26,7 +26,7 @@ class StandIn:
         for name in (
             *("init", "import_dbt", "compile_", "plan", "apply", "run", "check", "status", "show", "ls", "diff"),
             *("adopt", "reset", "accept_warehouse", "compare", "explain", "resume", "attach", "archive", "doctor"),
-            *("audit_log", "audit_explain", "audit_replay", "audit_verify", "audit_bundle"),
+            *("audit_log", "audit_log_stream", "audit_explain", "audit_replay", "audit_verify", "audit_bundle"),
             *("diagram", "diagram_run", "diagram_diff", "lineage", "report"),
         ):
             setattr(module, name, self._recorder(name))
