@@ -96,6 +96,7 @@ class _Compilation:
         around = self._surroundings()
         models: dict[str, CompiledModel] = {}
         for step in _steps(order, edges):
+            self._bind_ahead([self.units[name] for name in step], edges, around)
             for name in step:
                 self._bind(self.units[name], edges[name], around)
             self._stand_in([self.units[name] for name in step])
@@ -173,9 +174,23 @@ class _Compilation:
             return None
         return self.world.deployed.get(name)
 
-    def _bind(self, unit: Unit, reads: Iterable[str], around: Surroundings) -> None:
+    def _bind_ahead(self, units: Iterable[Unit], edges: dict[str, set[str]], around: Surroundings) -> None:
+        """The members of a step do not read each other, so the binder can look at all of their texts at once."""
+        self.binder.look_ahead(
+            [
+                unit.analysis.rendered(around.bound).text
+                for unit in units
+                if unit.analysis is not None and not unit.analysis.broken and not self._stopped(unit, edges[unit.name])
+            ]
+        )
+
+    def _stopped(self, unit: Unit, reads: Iterable[str]) -> list[str]:
+        """What a unit reads that could not be bound."""
         stopped = sorted(name for name in reads if self._stops(self.units[name]))
-        stopped += sorted({node.name for node in unit.all_nodes() if node.kind == "source" and node.name not in self.sources.done})
+        return stopped + sorted({node.name for node in unit.all_nodes() if node.kind == "source" and node.name not in self.sources.done})
+
+    def _bind(self, unit: Unit, reads: Iterable[str], around: Surroundings) -> None:
+        stopped = self._stopped(unit, reads)
         if not stopped or (unit.analysis is not None and unit.analysis.broken):
             unit.bind(around)
             return
