@@ -25,6 +25,7 @@ from interlock.engine.api_audit import (
     lineage,
     report,
 )
+from interlock.engine.api_sources import sources_diff, sources_pin
 from interlock.engine.clock import Clock, system_clock
 from interlock.engine.clock import moment as moment_of
 from interlock.engine.context import Context, open_context
@@ -92,6 +93,8 @@ __all__ = [
     "resume",
     "run",
     "show",
+    "sources_diff",
+    "sources_pin",
     "status",
 ]
 

@@ -27,7 +27,7 @@ UNKNOWN_COLUMNS = frozenset({"S105", "P425"})
 def compile_offline(ground: Ground) -> Compiled:
     """Compile; the warehouse is looked at only where a source has no declared columns, and only if it can be had now."""
     as_of = stamp(ground.clock())
-    needs = any(source.columns is None for source in ground.project.sources.values())
+    needs = any(source.columns is None and name not in ground.project.pinned for name, source in ground.project.sources.items())
     if not needs:
         return ground.compile(as_of, None)
     try:

@@ -14,6 +14,7 @@ from interlock.engine.cli.arguments import on_change as on_change_pairs
 from interlock.engine.cli.audit import audit
 from interlock.engine.cli.drawing import register as register_drawings
 from interlock.engine.cli.imports import imports
+from interlock.engine.cli.pins import sources
 from interlock.engine.cli.reporting import register as register_report
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ app.add_typer(audit, name="audit")
 register_drawings(app)
 register_report(app)
 app.add_typer(imports, name="import")
+app.add_typer(sources, name="sources")
 
 
 @app.callback()

@@ -102,6 +102,7 @@ class SourceCompiler:
         """
         source = self._project.sources[name]
         declared = self._declared(source)
+        pinned = self._pinned(name) if declared is None and source.columns is None else None
         observed = None if self._world is None else self._world.sources.get(name)
         files = self._matched(source)
         if source.path is not None and not files:
@@ -121,19 +122,21 @@ class SourceCompiler:
                 self._world.unreadable[name],
                 "correct what sources.toml says of it, or see that it can be read, then plan again",
             )
-        elif declared is None and observed is None and source.columns is None:
+        elif declared is None and observed is None and pinned is None and source.columns is None:
             self._finding(
                 source,
                 "S105",
                 f"the columns of source `{name}` are not known",
                 "they are not declared, and the warehouse was not looked at",
-                f'declare them under [sources."{name}".columns]',
+                f'declare them under [sources."{name}".columns], or run `interlock sources pin` where the warehouse can be looked at',
                 "columns",
             )
         complete = declared is not None and source.columns is not None and len(declared) == len(source.columns)
         if declared is not None and observed is not None and complete:
             self._compare(source, declared, observed)
-        columns = observed if observed is not None else declared
+        if pinned is not None and observed is not None:
+            self._compare(source, pinned, observed)
+        columns = observed or declared or pinned
         if columns is None or (declared is not None and not complete):
             return
         kind: Literal["table", "view"] = "view" if source.path is not None else "table"
@@ -171,6 +174,12 @@ class SourceCompiler:
                 columns.append(Column(name=name, type=found))
         return tuple(columns)
 
+    def _pinned(self, name: str) -> tuple[Column, ...] | None:
+        """Columns as `interlock sources pin` wrote them; one whose type is none any more is not known."""
+        columns = self._project.pinned.get(name)
+        kinds = {column: canonical_type(kind, self._binder) for column, kind in (columns or {}).items()}
+        return tuple(Column(name=column, type=kind) for column, kind in kinds.items() if isinstance(kind, str)) or None
+
     def _compare(self, source: Source, declared: tuple[Column, ...], observed: tuple[Column, ...]) -> None:
         there = {column.name.lower(): column for column in observed}
         for column in declared:
@@ -179,11 +188,14 @@ class SourceCompiler:
                 because = f"it has {', '.join(f'`{each.name}`' for each in observed)}"
                 summary = f"source `{source.name}` has no column `{column.name}`"
             elif found.type != column.type:
-                because = f"it is {found.type}, and declared as {column.type}"
+                because = f"it is {found.type}, and {'declared' if source.columns is not None else 'pinned'} as {column.type}"
                 summary = f"column `{column.name}` of source `{source.name}` has another type"
             else:
                 continue
-            self._finding(source, "P407", summary, because, "correct the declared columns, or the source", f"columns.{column.name}")
+            remedy = "correct the declared columns, or the source"
+            if source.columns is None:
+                remedy = "if it shall be so, `interlock sources pin` takes it as it is now"
+            self._finding(source, "P407", summary, because, remedy, f"columns.{column.name}")
 
     def _finding(self, source: Source, code: str, summary: str, because: str, remedy: str, *keys: str) -> None:
         self.findings.append(

@@ -272,6 +272,12 @@ class SourceTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     tags: Annotated[tuple[str, ...], Meta(description="Words, for people.")] = ()
 
 
+class SourcesLockToml(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """sources.lock.toml: columns of sources as `interlock sources pin` found them."""
+
+    sources: Annotated[dict[str, dict[str, str]], Meta(description="By name of the source: column = type, in order.")] = {}
+
+
 class SourcesToml(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """sources.toml: what is read but not made here, as [sources.name] or [sources."schema.name"]."""
 

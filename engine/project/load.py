@@ -13,7 +13,7 @@ from interlock.engine.diagnostics import Diagnostic, Position, Refused, in_order
 from interlock.engine.project.decode import decode
 from interlock.engine.project.document import Document, decode_text, read_bytes, refuse_environment
 from interlock.engine.project.environment import environment_names, expand_environment
-from interlock.engine.project.files import DefaultsToml, InterlockToml, ModelToml, SeedToml, SourcesToml
+from interlock.engine.project.files import DefaultsToml, InterlockToml, ModelToml, SeedToml, SourcesLockToml, SourcesToml
 from interlock.engine.project.models import Defaults, check_relation, check_tags, model_of
 from interlock.engine.project.names import NAME_RULE, is_name, suggestion
 from interlock.engine.project.project import MacroFile, ModelFile, Project, SeedFile, Source
@@ -28,6 +28,8 @@ from interlock.machines.records import digest
 S = TypeVar("S", bound=msgspec.Struct)
 
 SOURCES = "sources.toml"
+LOCK = "sources.lock.toml"
+"""Written by `interlock sources pin`."""
 DEFAULTS = "_defaults.toml"
 
 
@@ -98,6 +100,7 @@ class _Loader:
         models = self.models()
         seeds = self.seeds()
         sources = self.sources()
+        pinned = self.pinned()
         macros = self.macros()
         self.between(models, seeds, sources)
         findings = [*self.findings, *(finding for each in self.documents for finding in each.findings)]
@@ -121,6 +124,7 @@ class _Loader:
             models=models,
             seeds=seeds,
             sources=sources,
+            pinned=pinned,
             macros=macros,
             digests=dict(sorted(self.digests.items())),
             environment=environment_names(document),
@@ -260,6 +264,11 @@ class _Loader:
                 document.report("S106", ("sources", name), f"two things are called `{name}`", because=because, remedy=remedy, subject=name)
                 del found[name]
         return dict(sorted(found.items()))
+
+    def pinned(self) -> dict[str, dict[str, str]]:
+        """Columns of sources as they were found, by the source's name."""
+        read = self.toml(LOCK, SourcesLockToml) if os.path.lexists(self.root / LOCK) else None
+        return {} if read is None else dict(sorted(read[1].sources.items()))
 
     def macros(self) -> tuple[MacroFile, ...]:
         found: list[MacroFile] = []

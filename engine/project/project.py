@@ -243,6 +243,8 @@ class Project(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: dict[str, ModelFile]
     seeds: dict[str, SeedFile]
     sources: dict[str, Source]
+    pinned: dict[str, dict[str, str]] = {}
+    """Columns and types of sources as they were found last, by the source's name: `sources.lock.toml`."""
     macros: tuple[MacroFile, ...]
     digests: dict[str, str]
     """Digest of the bytes of every file that was read, by path relative to the project."""

@@ -59,6 +59,8 @@ RESULTS: Final[dict[str, type[Result]]] = {
     "resume": RunResult,
     "run": RunResult,
     "show": ShowResult,
+    "sources diff": DrawnResult,
+    "sources pin": DrawnResult,
     "status": StatusResult,
 }
 """Which result each command answers with."""
