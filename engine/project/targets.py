@@ -19,6 +19,21 @@ from interlock.engine.warehouse.target import TargetConfig
 FILE = "interlock.toml"
 
 
+OUR_SETTINGS = frozenset(
+    {
+        "access_mode",
+        "enable_external_access",
+        "errors_as_json",
+        "file_search_path",
+        "lock_configuration",
+        "python_enable_replacements",
+        "schema",
+        "search_path",
+    }
+)
+"""Settings that the product itself needs as it sets them."""
+
+
 def check_project(document: Document, file: InterlockToml) -> None:
     """S104 for an id or name that cannot be one."""
     if not is_project_id(file.project.id):
@@ -106,6 +121,10 @@ def _target(
         document.report(
             "S116", (*here, "accept_warehouse"), "`accept_warehouse` cannot go with `protected`", because=because, remedy="take one out"
         )
+    for key in table.settings:
+        if key.lower() in OUR_SETTINGS:
+            because = "Interlock sets it: what it reads back, and where it looks for files and names, rests on it"
+            document.report("S104", (*here, "settings", key), f"`{key}` is not a target's to set", because=because, remedy="take it out")
     if len(document.findings) > before:
         return None
     settings = {key: values.get((*here, "settings", key), value) for key, value in table.settings.items()}

@@ -205,3 +205,11 @@ def test_output_shows_no_value_of_the_environment(tmp_path: Path) -> None:
 
 def test_without_secrets_output_is_as_it_is(tmp_path: Path) -> None:
     assert redactor(project(tmp_path), {"HOME": "/root"})("/root") == "/root"
+
+
+@pytest.mark.parametrize("setting", ["errors_as_json = false", 'File_Search_Path = "/"', 'schema = "x"'])
+def test_settings_that_the_product_rests_on_are_not_a_targets_to_set(tmp_path: Path, setting: str) -> None:
+    text = HEAD + target("dev", settings="{ " + setting + " }")
+    finding = one(project(tmp_path, {"interlock.toml": text}))
+    assert finding.code == "S104"
+    assert "Interlock sets it" in finding.because
