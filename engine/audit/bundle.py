@@ -22,6 +22,7 @@ from interlock.engine.diagnostics import refused
 from interlock.engine.ledger.subjects import Last, ModelFold
 from interlock.engine.planner.plan import Item, PlanBody
 from interlock.machines.evidence import (
+    AuthorizeEvidence,
     CheckVerdict,
     CommitEvidence,
     Digests,
@@ -67,8 +68,8 @@ class Start(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     heads: tuple[HeadAt, ...]
     seal: SealRow | None
     serial_accepted: int
-    spent_by: tuple[str, ...]
-    """Runs of before that had begun the bundle's plan."""
+    spent_by: dict[str, tuple[str, ...]] = {}
+    """By plan of the slice: runs of before that had begun it."""
 
 
 class Manifest(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,43 +98,51 @@ class Opened:
 
 
 class Cutter:
-    """Finds, in one pass, the records that a run is about: from where nothing was open before it, to its end."""
+    """Finds, in one pass, the records that a run is about: from where nothing was open before it, to its end.
+
+    Of several runs whose ids begin like the one that is asked for, it is the newest.
+    """
 
     def __init__(self, run: str) -> None:
-        self._run = run
-        self._kept: list[Read] = []
-        self._start: Start | None = None
-        self._begun = False
-        self._done = False
+        self._asked = run
+        self._rolling: list[Read] = []
+        self._rolling_start: Start | None = None
+        self._done = True
         self.run = ""
         self.plan: str | None = None
-        self.genesis_project = ""
+        self.project = ""
+        self.records: list[Read] = []
+        """The slice."""
+        self.start: Start | None = None
+        """What is known before it; `None` where it begins with the ledger."""
 
     def hear(self, read: Read, replay: Replay) -> None:
         """Take a record, after the replay has taken it."""
-        if self._done:
-            return
-        entry = read.numbered.entry
-        self._kept.append(read)
-        if entry.machine == "run" and entry.subject.startswith(self._run) and not self._begun:
-            self._begun, self.run = True, entry.subject
-            known = replay.fold.runs.get(entry.subject)
+        fold, entry = replay.fold, read.numbered.entry
+        self._rolling.append(read)
+        if not self._done:
+            self.records.append(read)
+        if entry.machine == "run" and entry.event == "authorize" and entry.subject.startswith(self._asked):
+            known = fold.runs.get(entry.subject)
+            self.run, self.project = entry.subject, fold.project
             self.plan = known.plan if known is not None else None
-        if self._begun:
-            self._done = self.run not in replay.fold.open
-        elif not replay.fold.open:
-            self._kept.clear()
-            self._start = start_of(replay)
+            self.records, self.start, self._done = list(self._rolling), self._rolling_start, False
+        self._done = self._done or self.run not in fold.open
+        if not fold.open:
+            self._rolling.clear()
+            self._rolling_start = start_of(replay)
 
-    @property
-    def records(self) -> list[Read]:
-        """The slice."""
-        return self._kept if self._begun else []
-
-    @property
-    def start(self) -> Start | None:
-        """What is known before it; `None` where it begins with the ledger."""
-        return self._start
+    def end(self, replay: Replay) -> None:
+        """Say of each plan in the slice which runs had begun it before, once the whole ledger went by."""
+        start = self.start
+        if start is None:
+            return
+        plans = {read.numbered.entry.evidence.plan for read in self.records if isinstance(read.numbered.entry.evidence, AuthorizeEvidence)}
+        before = {
+            plan: tuple(run for run in replay.fold.spent_by(plan) if replay.fold.runs[run].opened_sequence <= start.sequence)
+            for plan in sorted(plans)
+        }
+        self.start = msgspec.structs.replace(start, spent_by={plan: runs for plan, runs in before.items() if runs})
 
 
 def start_of(replay: Replay) -> Start | None:
@@ -156,11 +165,10 @@ def start_of(replay: Replay) -> Start | None:
         heads=tuple(heads),
         seal=fold.seal,
         serial_accepted=fold.serial_accepted,
-        spent_by=(),
     )
 
 
-def replay_from(start: Start, plan: str | None) -> Replay:
+def replay_from(start: Start) -> Replay:
     """A replay that begins behind a known record."""
     replay = Replay()
     fold = replay.fold
@@ -169,8 +177,7 @@ def replay_from(start: Start, plan: str | None) -> Replay:
     fold.sequence, fold.tip, fold.time = start.sequence, start.tip, start.time
     fold.seal, fold.serial_accepted = start.seal, start.serial_accepted
     fold.since_close = {start.tip: start.sequence}
-    if plan is not None and start.spent_by:
-        fold.plans[plan] = list(start.spent_by)
+    fold.plans.update({plan: list(runs) for plan, runs in start.spent_by.items()})
     for each in start.heads:
         last = Last(head=each.head, digests=each.digests, how="checkpoint", time=start.time, sequence=start.sequence, run=None)
         fold.models[each.model] = ModelFold(model=each.model, last=last)
@@ -200,7 +207,7 @@ def bundled(cut: Cutter, plan: PlanBody | None, *, version: str, pages: Iterable
         interlock=version,
         run=cut.run,
         plan=cut.plan,
-        project=cut.start.genesis.project if cut.start is not None else "",
+        project=cut.project,
         records=len(records),
         first=records[0].numbered.entry.sequence,
         last=records[-1].numbered.entry.sequence,

@@ -57,7 +57,7 @@ class Report(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 @dataclass(slots=True)
 class Gathered:
-    """The records of one run, while a ledger goes by. `""` as the run means the newest."""
+    """The records of one run, while a ledger goes by: the newest of those whose ids begin like the one that is asked for."""
 
     asked: str
     run: str = ""

@@ -19,6 +19,8 @@ Tapes: TypeAlias = Callable[[], Iterable[Read | Flaw]]
 Plans: TypeAlias = Callable[[str], "PlanBody | str"]
 """A plan by its id; in words why it cannot be had."""
 
+RUN_LETTERS_MIN: Final = 4
+"""Of a run's id, so that a short word is taken for a model."""
 _CODE: Final = re.compile(r"[A-Za-z][0-9]{3}\Z")
 
 
@@ -39,11 +41,17 @@ def explain(question: str, tapes: Tapes, plans: Plans, *, run: str | None = None
         return _of_record(found, tapes, plans) if found is not None else None
     if question.isascii() and question.isdecimal():
         found = _newest(tapes(), lambda entry: entry.sequence == int(question))
-        return _of_record(found, tapes, plans) if found is not None else None
-    opened = _newest(tapes(), lambda entry: entry.machine == "run" and entry.subject.startswith(question))
-    if opened is not None and len(question) >= 4:
-        return _of_run(opened.subject, tapes, plans)
+        if found is not None:
+            return _of_record(found, tapes, plans)
+    if len(question) >= RUN_LETTERS_MIN and (story := explain_run(question, tapes, plans)) is not None:
+        return story
     return _of_model(question, tapes, plans, run=run)
+
+
+def explain_run(question: str, tapes: Tapes, plans: Plans) -> Story | None:
+    """The story of the newest run whose id begins like this."""
+    opened = _newest(tapes(), lambda entry: entry.machine == "run" and entry.subject.startswith(question))
+    return _of_run(opened.subject, tapes, plans) if opened is not None else None
 
 
 def _codes(entry: Entry) -> set[str]:

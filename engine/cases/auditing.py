@@ -13,7 +13,7 @@ from interlock.engine.audit import bundle as bundles
 from interlock.engine.audit.difference import Pair, RunDifference
 from interlock.engine.audit.replay import Replay, Replayed, Stop, stop_at
 from interlock.engine.audit.report import Gathered, Report, report_of
-from interlock.engine.audit.story import Plans, explain
+from interlock.engine.audit.story import Plans, explain, explain_run
 from interlock.engine.audit.tape import Flaw, Part, Read, Tape, parts_of
 from interlock.engine.audit.timeline import Line, Wanted, lines_of
 from interlock.engine.audit.verify import Mismatch, Verified, Word, verify
@@ -21,7 +21,7 @@ from interlock.engine.clock import moment, stamp
 from interlock.engine.diagnostics import Diagnostic, Refused, refused
 from interlock.engine.diagrams.markdown import pages
 from interlock.engine.ledger.durable import write_file
-from interlock.engine.ledger.places import segments_directory
+from interlock.engine.ledger.places import lock_path, segments_directory
 from interlock.engine.outcome import exit_of, is_untrusted
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.results import Outcome
@@ -29,6 +29,7 @@ from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import load
 from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.session import refusal
+from interlock.engine.warehouse.lock import holder_of
 from interlock.engine.warehouse.protocol import WarehouseError
 from interlock.machines.evidence import AuthorizeEvidence
 from interlock.machines.refusals import CATALOGUE
@@ -41,16 +42,18 @@ class Shelf:
     parts: tuple[Part, ...]
     plans: Plans
     start: bundles.Start | None = None
-    plan: str | None = None
-    """Of a bundle."""
+    is_written: bool = False
+    """Somebody holds the lock: a last line that is not whole yet is no fault."""
 
-    def tape(self) -> Tape:
+    def tape(self) -> Iterator[Read | Flaw]:
         """A new pass."""
-        return Tape(self.parts, start=bundles.tip_of(self.start))
+        for each in Tape(self.parts, start=bundles.tip_of(self.start)):
+            if not (self.is_written and isinstance(each, Flaw) and each.kind == "torn"):
+                yield each
 
     def replay(self) -> Replay:
         """A new replay, from where the ledger begins or the bundle's slice does."""
-        return bundles.replay_from(self.start, self.plan) if self.start is not None else Replay()
+        return bundles.replay_from(self.start) if self.start is not None else Replay()
 
 
 def shelf_of(place: Path | Ground) -> Shelf:
@@ -64,7 +67,7 @@ def shelf_of(place: Path | Ground) -> Shelf:
         if parts[0].member is None:
             return Shelf(parts=parts, plans=_plans_in(_plans_beside(parts[0])))
         opened = bundles.open_bundle(place)
-        return Shelf(parts=parts, plans=bundles.plans_of(opened), start=opened.start, plan=opened.manifest.plan)
+        return Shelf(parts=parts, plans=bundles.plans_of(opened), start=opened.start)
     directory = segments_directory(place.directory)
     if not directory.is_dir() or not any(directory.iterdir()):
         raise refused(
@@ -72,7 +75,8 @@ def shelf_of(place: Path | Ground) -> Shelf:
             f"target `{place.target.name}` has no ledger yet",
             remedy="`interlock run` begins it; or name a ledger's file or directory",
         )
-    return Shelf(parts=parts_of(place.directory), plans=_plans_in(place.directory))
+    is_written = holder_of(lock_path(place.target)) is not None
+    return Shelf(parts=parts_of(place.directory), plans=_plans_in(place.directory), is_written=is_written)
 
 
 def _plans_beside(part: Part) -> Path:
@@ -135,8 +139,8 @@ def since_of(text: str | None) -> str | None:
 # --- explain ------------------------------------------------------------------------------------------------------------
 
 
-def story_of(place: Path | Ground, question: str, run: str | None) -> dict[str, Any]:
-    """Fields of a `StoryResult`.
+def story_of(place: Path | Ground, question: str, run: str | None, *, is_run: bool = False) -> dict[str, Any]:
+    """Fields of a `StoryResult`; with `is_run`, the question is a run's id, or how it begins.
 
     Raises:
         Refused: S114, the ledger knows nothing of it.
@@ -151,7 +155,7 @@ def story_of(place: Path | Ground, question: str, run: str | None) -> dict[str, 
                 flaws.append(each)
             yield each
 
-    story = explain(question, tapes, shelf.plans, run=run)
+    story = explain_run(question, tapes, shelf.plans) if is_run else explain(question, tapes, shelf.plans, run=run)
     if story is None:
         code = question.upper()
         if code in CATALOGUE:
@@ -269,6 +273,7 @@ def bundle_of(place: Path | Ground, run: str, out: Path | None) -> dict[str, Any
         else:
             replay.record(each)
             cutter.hear(each, replay)
+    cutter.end(replay)
     if not cutter.records:
         raise refused("S114", f"`{run}` is no run of this ledger", remedy="`interlock audit log` lists them")
     body = shelf.plans(cutter.plan) if cutter.plan is not None else None

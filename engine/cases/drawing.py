@@ -73,7 +73,7 @@ def path_of(place: Path | Ground, run: str, model: str | None, form: str) -> dic
     Raises:
         Refused: the ledger knows nothing of it.
     """
-    found = story_of(place, run, None) if model is None else story_of(place, model, run)
+    found = story_of(place, run, None, is_run=True) if model is None else story_of(place, model, run)
     story: Story = found["story"]
     if not story.steps:
         raise refused("S114", f"nothing of `{model or run}` is in the ledger: {story.answer}", remedy="`interlock audit log` lists what is")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from tests.audit.conftest import Command, segment_of
 from tests.audit.forge import Forge, write
+from tests.machines import sample
 
 from interlock.engine.audit.bundle import WITHHELD
 from interlock.engine.cases.auditing import story_of
@@ -17,7 +18,7 @@ from interlock.engine.cli import main
 from interlock.engine.results_audit import StoryResult
 from interlock.engine.views.look import PLAIN
 from interlock.engine.views.text_audit import story_text
-from interlock.machines.evidence import RefuseEvidence
+from interlock.machines.evidence import RefuseEvidence, ScopeItem
 from interlock.machines.refusals import CATALOGUE
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -154,6 +155,35 @@ def test_a_bundle_replays_where_there_is_no_project_and_holds_no_rows(
         for name, data in spoilt.items():
             bundle.writestr(name, data)
     interlock("audit", "replay", "spoilt.zip", exits=4)
+
+
+def test_a_bundle_of_a_run_that_goes_on_with_another_s_plan_replays(tmp_path: Path, interlock: Command) -> None:
+    forge = Forge()
+    forge.genesis()
+    first = forge.run(1, 2, refused=frozenset({0}))
+    plan = f"{1:064x}"
+    second = "20260309T000000-00000000000000000009"
+    scope = (ScopeItem(model="m0", action="create"),)
+    forge.add(
+        "run", second, "authorize", "opened", sample.authorize(plan=plan, scope=scope, spent_by=(first,), continues=first), run=second
+    )
+    start = sample.start(relations_needed=(), relations_found=(), heads_needed=(), heads_found=())
+    forge.add("run", second, "start", "authorized", start, run=second)
+    forge.model(second, plan, scope[0])
+    forge.close(second, scope, set())
+    directory, out = write(tmp_path / "p1", forge.data), tmp_path / "run.zip"
+    made = interlock("audit", "bundle", "2026030", "--ledger", str(directory), "--out", str(out))["result"]
+    assert (made["run"], made["records"]) == (second, 7)
+    found = interlock("audit", "replay", str(out))["result"]["replayed"]
+    assert (found["trust"], found["law"], found["records"]) == ("whole", "kept", 7)
+
+
+def test_a_run_is_found_by_how_it_begins_even_where_that_is_a_number(books: Path, interlock: Command) -> None:
+    runs = runs_of(books, interlock)
+    story = interlock("audit", "explain", runs[2][:8], "--project", str(books))["result"]["story"]
+    assert (story["kind"], story["run"]) == ("run", runs[2])
+    drawn = interlock("diagram", "--run", "2", "--format", "dot", "--project", str(books))["result"]["text"]
+    assert "3. close" in drawn
 
 
 def refusal(code: str, directory: Path) -> dict[str, Any]:
