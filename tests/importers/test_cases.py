@@ -154,7 +154,7 @@ def test_an_unknown_key_is_reported_with_what_was_meant(tmp_path: Path) -> None:
     assert found.item("models.shop.+materialised", "config").line == 5
     assert "materialized" in found.item("models.shop.+materialised", "config").remedy
     assert "staging" in found.item("models.shop.stagin", "config").remedy
-    assert {item.code for item in found.items("config")} == {"D809"}
+    assert {item.code for item in found.items("config") if item.status == "refused"} == {"D809"}
 
 
 def test_a_test_of_a_downstream_model_is_asked_after_publication(tmp_path: Path) -> None:
@@ -311,3 +311,56 @@ def test_what_dbt_s_incremental_models_do_without_a_block_is_kept_or_refused(tmp
     assert 'partition = "day"' in batches
     assert 'lookback = "2 days"' in batches
     assert "where ts >= timestamp '2020-01-01'" in found.sql("batches")
+
+
+def test_a_proposal_does_not_hide_what_else_cannot_be_kept(tmp_path: Path) -> None:
+    config = "{{ config(materialized='incremental', unique_key='id', pre_hook='delete from x') }}"
+    found = imported(
+        tmp_path,
+        {
+            "models/m.sql": FILTERED.replace("{{ config(materialized='incremental', unique_key='id') }}", config),
+            "models/wrong.sql": FILTERED.replace("1 as id", "nothing as id"),
+            "models/days.sql": "{{ config(materialized='incremental', incremental_strategy='delete+insert', unique_key='day', pre_hook='delete from x') }} select date '2024-01-01' as day",
+            "models/fine.sql": "{{ config(materialized='incremental', incremental_strategy='delete+insert', unique_key='day') }} select date '2024-01-01' as day",
+        },
+        accept=True,
+    )
+    assert {item.name: (item.status, item.code) for item in found.items("model")} == {
+        "m": ("refused", "D803"),
+        "wrong": ("refused", "D817"),
+        "days": ("refused", "D811"),
+        "fine": ("proposed", "D811"),
+    }
+    assert found.item("fine").written == "yes"
+
+
+def test_every_configuration_key_has_a_line(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "dbt_project.yml": """
+                name: shop
+                version: '1'
+                nodels: {}
+                models:
+                  shop:
+                    +materialized: table
+                    +grants: {select: [me]}
+                    +post-hook: "grant select on {{ this }} to me"
+            """,
+            "models/m.sql": "{{ config(alias='n', meta={'a': 1}, merge_update_columns=['x']) }} select 1 as id",
+        },
+    )
+    said = {item.name: (item.status, item.line) for item in (*found.items("config"), *found.items("hook"))}
+    assert said == {
+        "name": ("converted", 1),
+        "version": ("documented", 2),
+        "nodels": ("refused", 3),
+        "models": ("converted", 4),
+        "models.shop.+materialized": ("converted", 6),
+        "models.shop.+grants": ("documented", 7),
+        "models.shop.+post-hook": ("documented", 8),
+        "m.alias": ("converted", 1),
+        "m.meta": ("documented", 1),
+        "m.merge_update_columns": ("refused", 1),
+    }

@@ -157,6 +157,8 @@ class Conversion:
                 materialize.sidecar(node, schema, self.default_schema, self.found.items.append)
                 if node.sidecar.get("materialized") != "ephemeral":
                     materialize.contract(node, self.found.items.append)
+                if materialize.blocking(node, "incremental") is not None:
+                    node.proposal = None
                 if node.proposal is not None and self.accept_proposals:
                     self._accept(node)
             case "seed":
@@ -169,7 +171,8 @@ class Conversion:
         self._describe(node)
 
     def _propose(self, node: Node) -> None:
-        node.proposal = incremental.propose(self.session, node)
+        if materialize.blocking(node, "incremental") is None:
+            node.proposal = incremental.propose(self.session, node)
         if node.proposal is not None and self.accept_proposals:
             self._accept(node)
             self._describe(node)
@@ -179,7 +182,8 @@ class Conversion:
         node.problem = None
         node.text, node.rendering = proposal.query, proposal.rendering
         node.sidecar = dict(proposal.sidecar)
-        materialize.common(node, self.schema(node), self.default_schema, "incremental")
+        materialize.accepted(node, self.schema(node), self.default_schema, self.found.items.append)
+        materialize.contract(node, self.found.items.append)
 
     def _frozen(self, node: Node) -> None:
         rendering = node.rendering

@@ -16,6 +16,7 @@ from interlock.engine.importers.dbt.collect import collect, shadowed
 from interlock.engine.importers.dbt.configs import unknown_keys
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.inventory import project_items
+from interlock.engine.importers.dbt.inventory_config import config_items
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.reading import read
 from interlock.engine.importers.dbt.snapshots import BUILD_TIME
@@ -68,7 +69,9 @@ def import_project(
     Attaching(conversion).run()
     files, left = _written_and_compiled(conversion, out, project_id, environment, clock)
     shadowed(found)
-    items = write.ordered([*found.items, *_of_all(conversion), *_unknown(conversion), *project_items(conversion)])
+    items = write.ordered(
+        [*found.items, *_of_all(conversion), *_unknown(conversion), *project_items(conversion), *config_items(conversion)]
+    )
     said = _said(conversion, items)
     files[REPORT] = write.report(conversion.session.root, items, said)
     _put(out, {REPORT: files[REPORT]})

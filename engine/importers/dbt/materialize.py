@@ -62,31 +62,44 @@ def common(node: Node, schema: str, default_schema: str, materialized: str) -> N
 
 
 def refuse_changes(node: Node, materialized: str) -> None:
-    """Refuse what would change the rows and has no counterpart."""
-    for key in sorted(CHANGES & set(node.config)):
-        if node.config[key]:
-            node.refuse(
-                "D810",
-                f"`{key}` changes which rows are written, and has no counterpart",
-                "take it out, or write the query so that it is not needed",
-            )
+    """Refuse what would change the rows and has no counterpart; say what was left out because it changes none."""
+    problem = blocking(node, materialized)
+    if problem is not None:
+        node.refuse(*problem)
     if node.config.get("database"):
         node.notes.append(f"`database: {node.config['database']}` was left out: a target is one database")
-    for key in sorted(HOOKS & set(node.config)):
-        for hook in listed(node.config[key]):
-            sql = str(hook.get("sql", "") if isinstance(hook, dict) else hook)
-            if not sql.strip():
-                continue
-            if materialized == "ephemeral":
-                node.refuse("D810", f"the {key} of an ephemeral model never runs", "take it out, or make the model a view")
-            elif HARMLESS.match(sql):
-                node.notes.append(f"{key} was left out: it changes no rows ({sql.strip().splitlines()[0][:60]})")
-            else:
-                node.refuse(
-                    "D810",
-                    f"it has a {key}, and nothing runs beside a model's own statement here",
-                    "move what it does into a model, or run it outside",
-                )
+    for key, sql in _hooks(node):
+        if HARMLESS.match(sql):
+            node.notes.append(f"{key} was left out: it changes no rows ({sql.strip().splitlines()[0][:60]})")
+
+
+def blocking(node: Node, materialized: str) -> tuple[str, str, str] | None:
+    """Code, reason and remedy, where the configuration holds something without a counterpart."""
+    for key in sorted(CHANGES & set(node.config)):
+        if node.config[key]:
+            why = f"`{key}` changes which rows are written, and has no counterpart"
+            return "D810", why, "take it out, or write the query so that it is not needed"
+    for key, sql in _hooks(node):
+        if materialized == "ephemeral":
+            return "D810", f"the {key} of an ephemeral model never runs", "take it out, or make the model a view"
+        if not HARMLESS.match(sql):
+            why = f"it has a {key}, and nothing runs beside a model's own statement here"
+            return "D810", why, "move what it does into a model, or run it outside"
+    return None
+
+
+def _hooks(node: Node) -> list[tuple[str, str]]:
+    found = [(key, hook) for key in sorted(HOOKS & set(node.config)) for hook in listed(node.config[key])]
+    texts = [(key, str(hook.get("sql", "") if isinstance(hook, dict) else hook)) for key, hook in found]
+    return [(key, text) for key, text in texts if text.strip()]
+
+
+def accepted(node: Node, schema: str, default_schema: str, report: Callable[[Item], None]) -> None:
+    """Complete the sidecar of an accepted proposal."""
+    refuse_changes(node, "incremental")
+    _report_unknown(node, report)
+    _schema_change(node, "incremental", node.sidecar)
+    common(node, schema, default_schema, "incremental")
 
 
 def _report_unknown(node: Node, report: Callable[[Item], None]) -> None:
@@ -121,7 +134,7 @@ def _schema_change(node: Node, materialized: str, made: dict[str, Any]) -> None:
 def contract(node: Node, report: Callable[[Item], None]) -> None:
     """An enforced contract and its constraints."""
     enforced = table(node.config.get("contract")).get("enforced", False)
-    if not enforced or node.properties is None:
+    if not enforced or node.properties is None or node.contract_rule:
         return
     node.contract_rule = "refuse"
     for name, entry, line in column_entries(node):

@@ -318,7 +318,7 @@ def item_of(node: Node) -> Item:
     if node.problem is not None:
         problem = node.problem
         common |= {"path": problem.path or node.file.path, "line": problem.line}
-        proposal = node.proposal.text if node.proposal is not None else ""
+        proposal = node.proposal.text if node.proposal is not None and problem.code in {"D803", "D811"} else ""
         return Item(
             status="proposed" if proposal else "refused",
             code=problem.code,
