@@ -1,0 +1,67 @@
+"""What a command imports beside Python's own: what it does not use would be waited for by everybody."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import contextlib, io, json, sys
+before = set(sys.modules)
+from interlock.engine.cli import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    main(sys.argv[1:])
+print(json.dumps(sorted(set(sys.modules) - before)))
+"""
+COMMAND_LINE = {
+    "annotated_doc",
+    "annotated_types",
+    "pydantic",
+    "pydantic_core",
+    "shellingham",
+    "typer",
+    "typing_extensions",
+    "typing_inspection",
+}
+WORK = {"_duckdb", "duckdb", "msgspec", "statemachine"}
+
+
+def imported(folder: Path, *arguments: str) -> set[str]:
+    found = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    return set(json.loads(found.stdout))
+
+
+def foreign(modules: set[str]) -> set[str]:
+    tops = {name.partition(".")[0] for name in modules}
+    return {top for top in tops - sys.stdlib_module_names if not top.startswith("_") or top == "_duckdb"} - {"interlock"}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("imports") / "shop"
+    subprocess.run([sys.executable, "-m", "interlock.engine", "init", str(folder), "--sample", "shop"], capture_output=True, check=True)
+    return folder
+
+
+def test_the_version_imports_nothing(tmp_path: Path) -> None:
+    assert {name for name in imported(tmp_path, "--version") if "." in name or name == "typing"} <= {
+        "interlock.engine",
+        "interlock.engine.cli",
+        "interlock.engine.cli.entry",
+        "interlock.engine.version",
+    }
+
+
+def test_help_imports_no_warehouse(tmp_path: Path) -> None:
+    for words in (["--help"], ["run", "--help"]):
+        assert foreign(imported(tmp_path, *words)) <= COMMAND_LINE | {"msgspec"}
+
+
+@pytest.mark.parametrize("words", [["status"], ["plan", "--no-save"], ["run"]], ids=" ".join)
+def test_a_command_imports_what_it_uses(words: list[str], shop: Path) -> None:
+    modules = imported(shop, *words)
+    assert foreign(modules) <= COMMAND_LINE | WORK
+    rooms = {name for name in modules if name.startswith(("interlock.engine.importers.", "interlock.engine.diagrams."))}
+    assert {name for name in rooms if "dbt" not in name} == set()
