@@ -1,6 +1,7 @@
 """What a command imports beside Python's own: what it does not use would be waited for by everybody."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.St
     main(sys.argv[1:])
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / ".src")}
 COMMAND_LINE = {
     "annotated_doc",
     "annotated_types",
@@ -29,7 +31,9 @@ WORK = {"_duckdb", "duckdb", "msgspec", "statemachine"}
 
 
 def imported(folder: Path, *arguments: str) -> set[str]:
-    found = subprocess.run([sys.executable, "-c", PROGRAM, *arguments], cwd=folder, capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments], cwd=folder, capture_output=True, text=True, check=True, env=ENVIRONMENT
+    )
     return set(json.loads(found.stdout))
 
 
@@ -41,7 +45,8 @@ def foreign(modules: set[str]) -> set[str]:
 @pytest.fixture(scope="module")
 def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("imports") / "shop"
-    subprocess.run([sys.executable, "-m", "interlock.engine", "init", str(folder), "--sample", "shop"], capture_output=True, check=True)
+    command = [sys.executable, "-m", "interlock.engine", "init", str(folder), "--sample", "shop"]
+    subprocess.run(command, capture_output=True, check=True, env=ENVIRONMENT)
     return folder
 
 
