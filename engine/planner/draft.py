@@ -183,9 +183,18 @@ def _remade(model: CompiledModel, body: ReceiptBody | None) -> bool:
 def _orphans(desk: Desk, moved: frozenset[str]) -> list[HeadRow]:
     def is_orphan(head: HeadRow) -> bool:
         known = desk.compiled.models.get(head.model)
-        return head.token is not None and head.model not in moved and (known is None or known.kind == "ephemeral")
+        left = head.token is not None and head.model not in moved and (known is None or known.kind == "ephemeral")
+        return left and not _is_gone(desk, head)
 
     return sorted((head for head in desk.facts.heads.values() if is_orphan(head)), key=lambda head: head.model)
+
+
+def _is_gone(desk: Desk, head: HeadRow) -> bool:
+    """Whether somebody dropped it already: then nothing is left to do, and nothing to refuse."""
+    body = desk.facts.body(head.model)
+    if body is None or any(seen.token == head.token for seen in desk.facts.catalog.relations.values()):
+        return False
+    return desk.facts.catalog.find(*body.relation.split(".", 1)) is None
 
 
 def _orphan_relation(facts: Facts, head: HeadRow) -> str:
@@ -209,12 +218,7 @@ def _drop(desk: Desk, head: HeadRow, reason: str) -> Item:
         raise AssertionError(message)
     schema, name = body.relation.split(".", 1)
     if seen is None:
-        standing = desk.facts.catalog.find(schema, name)
-        if standing is not None:
-            return _refused_orphan(head, body, "P417", f"{body.relation} was replaced: what stands there is not ours", "drop it by hand")
-        return _refused_orphan(
-            head, body, "P419", f"{body.relation} was dropped by hand", "nothing is left to drop; run `interlock ledger accept-warehouse`"
-        )
+        return _refused_orphan(head, body, "P417", f"{body.relation} was replaced: what stands there is not ours", "drop it by hand")
     readers = desk.facts.dependents.get((schema.lower(), name.lower()), ())
     if readers:
         because = f"it is read by {', '.join(f'{a}.{b}' for a, b in readers)}, which would break"
