@@ -212,3 +212,18 @@ def test_a_manifest_s_text_is_used_only_where_it_is_the_only_one(tmp_path: Path)
     assert found.sql("keyed") == "select md5(id) as k from one\n"
     assert "manifest" in found.item("keyed").why
     assert {name: found.item(name).code for name in ("asked", "edited", "newer")} == {"asked": "D806", "edited": "D806", "newer": "D803"}
+
+
+def test_a_relation_s_name_as_a_text_is_refused(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path, {"models/one.sql": "select 1 as id", "models/m.sql": "select '{{ ref('one') }}' as origin, id from {{ ref('one') }}"}
+    )
+    assert found.item("m").code == "D805"
+    assert "`one`" in found.item("m").why
+
+
+def test_sources_that_cannot_be_looked_at_are_said(tmp_path: Path) -> None:
+    files = {"models/s.yml": "sources: [{name: raw, tables: [{name: t}]}]", "models/m.sql": "select id from {{ source('raw', 't') }}"}
+    found = imported(tmp_path, {**files, "models/below.sql": "select id from {{ ref('m') }}", "models/other.sql": "select 1 as id"})
+    assert [item.status for item in found.items("model")] == ["converted"] * 3
+    assert any("cannot be looked at now: raw.t" in said for said in found.done.said)

@@ -267,6 +267,12 @@ class Conversion:
                 node.notes.append(
                     f"line {at}: `{name}` is referred to in an SQL comment, which dbt executes; write the comment as {{# … #}}"
                 )
+            literal = names.in_literal(node.text, marks)
+            if literal is not None:
+                said = (node.rendering.refs.get(literal) or (None, ".".join(node.rendering.sources.get(literal, ())), None))[1]
+                why = f"the name of `{said}` is used as a text: dbt's has its database in it"
+                node.refuse("D805", why, "write the text that is meant", _line_of(node, said.rsplit(".", 1)[-1]))
+                continue
             if node.config.get("incremental_strategy") == "microbatch":
                 marks = self._batched(node, node.rendering, marks)
             node.text = names.resolved(node.text, marks, self.qualified)

@@ -67,12 +67,12 @@ def import_project(
     manifest.use(conversion)
     conversion.run()
     Attaching(conversion).run()
-    files, left = _written_and_compiled(conversion, out, project_id, environment, clock)
+    files, left, unknown = _written_and_compiled(conversion, out, project_id, environment, clock)
     shadowed(found)
     items = write.ordered(
         [*found.items, *_of_all(conversion), *_unknown(conversion), *project_items(conversion), *config_items(conversion)]
     )
-    said = _said(conversion, items)
+    said = _said(conversion, items, unknown)
     files[REPORT] = write.report(conversion.session.root, items, said)
     _put(out, {REPORT: files[REPORT]})
     live = [node for node in found.nodes if node.live and node.sidecar.get("materialized") != "ephemeral"]
@@ -112,18 +112,21 @@ def _refuse_if_in_the_way(root: Path, out: Path) -> None:
 
 def _written_and_compiled(
     conversion: Conversion, out: Path, project_id: str, environment: Mapping[str, str], clock: Clock
-) -> tuple[dict[str, str], tuple[Diagnostic, ...]]:
+) -> tuple[dict[str, str], tuple[Diagnostic, ...], tuple[str, ...]]:
     left: tuple[Diagnostic, ...] = ()
+    unknown: tuple[str, ...] = ()
     for _ in range(verify.PASSES_MAX):
         files = write.files_of(conversion, project_id)
         _replace(out, files)
         if not any(node.live for node in conversion.found.nodes):
-            return files, ()
-        changed, left = verify.drop_what_fails(conversion, verify.findings_of(out, environment, clock))
+            return files, (), ()
+        findings = verify.findings_of(out, environment, clock)
+        unknown = verify.unknown_sources(findings)
+        changed, left = verify.drop_what_fails(conversion, findings)
         if not changed:
-            return files, left
+            break
         conversion.block()
-    return files, left
+    return files, left, unknown
 
 
 def _replace(out: Path, files: Mapping[str, str]) -> None:
@@ -166,13 +169,15 @@ def _unknown(conversion: Conversion) -> list[Item]:
     return found
 
 
-def _said(conversion: Conversion, items: tuple[Item, ...]) -> tuple[str, ...]:
+def _said(conversion: Conversion, items: tuple[Item, ...], unknown: tuple[str, ...]) -> tuple[str, ...]:
     models = [item for item in items if item.kind == "model"]
     done = sum(item.written == "yes" for item in models)
     off = [item for item in models if item.status == "disabled"]
     said = [f"{done} of {len(models)} models are in the new project"]
     if off and len(off) * 2 > len(models):
         said.append(f"almost nothing was imported: {len(off)} of {len(models)} models are disabled{_deciding(off)}")
+    if unknown:
+        said.append(f"what reads these sources could not be compiled, since they cannot be looked at now: {', '.join(unknown)}")
     kind = conversion.found.tree.profile.get("type")
     if kind not in {None, "duckdb"}:
         said.append(f"the project was written for {kind}; its SQL was taken as DuckDB reads it, and what DuckDB refuses is refused")

@@ -51,6 +51,15 @@ def in_comment(text: str, marks: Iterable[str]) -> list[tuple[str, int]]:
     return found
 
 
+def in_literal(text: str, marks: Iterable[str]) -> str | None:
+    """The first mark that stands in a text literal: there, dbt's full name of the relation would be a value."""
+    wanted = [mark for mark in marks if mark in text]
+    if not wanted or "'" not in text:
+        return None
+    literals = [token.text for token in tokens(text) if token.kind == "text"]
+    return next((mark for mark in wanted if any(mark in literal for literal in literals)), None)
+
+
 def replaced(text: str, marks: Mapping[str, str]) -> str:
     """The text with its marks replaced."""
     if not marks:

@@ -12,7 +12,7 @@ from interlock.engine.clock import Clock, stamp
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.nodes import Node, Problem
-from interlock.engine.project.load import load, relation_conflicts
+from interlock.engine.project.load import SOURCES, load, relation_conflicts
 from interlock.engine.project.targets import choose_target
 from interlock.engine.runner.ground import Ground
 
@@ -39,12 +39,16 @@ def findings_of(out: Path, environment: Mapping[str, str], clock: Clock) -> tupl
     return tuple(finding for finding in found if finding.severity == "error")
 
 
+def unknown_sources(findings: tuple[Diagnostic, ...]) -> tuple[str, ...]:
+    """Sources whose columns cannot be looked at now."""
+    keys = {finding.at.key for finding in findings if finding.code in UNKNOWN and finding.at is not None and finding.at.path == SOURCES}
+    return tuple(sorted({key.removeprefix("sources.").split('"')[1] if '"' in key else key.removeprefix("sources.") for key in keys}))
+
+
 def drop_what_fails(conversion: Conversion, findings: tuple[Diagnostic, ...]) -> tuple[bool, tuple[Diagnostic, ...]]:
     """Refuse the nodes and tests that findings are about; answers whether any was, and with findings that concern none."""
     by_path = {path: node for node in conversion.found.nodes if node.live for path in node.written}
-    unknown_sources = {
-        finding.at.path for finding in findings if finding.code in UNKNOWN and finding.at is not None and finding.at.path == "sources.toml"
-    }
+    is_unknown = bool(unknown_sources(findings))
     left: list[Diagnostic] = []
     changed = False
     for finding in sorted(findings, key=lambda each: each.code == "L220"):
@@ -52,10 +56,10 @@ def drop_what_fails(conversion: Conversion, findings: tuple[Diagnostic, ...]) ->
         if node is None:
             node = next((each for each in conversion.found.nodes if each.live and each.into and each.into == finding.subject), None)
         if node is None:
-            if not (finding.code in UNKNOWN and unknown_sources):
+            if not (finding.code in UNKNOWN and is_unknown):
                 left.append(finding)
             continue
-        if finding.code == "L220" and (changed or unknown_sources):
+        if finding.code == "L220" and (changed or is_unknown):
             continue  # what it reads was refused just now, or has columns that cannot be looked at
         key = finding.at.key if finding.at is not None else ""
         check = _CHECK.match(key)
