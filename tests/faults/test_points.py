@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FILES = [
     *sorted(ROOT.glob("engine/ledger/*.py")),
-    *sorted(ROOT.glob("engine/cases/*.py")),
+    *(ROOT / "engine" / "cases" / name for name in ("acting.py", "attending.py")),
     *sorted(ROOT.glob("engine/runner/*.py")),
     *(ROOT / "engine" / "warehouse" / "duckdb" / name for name in ("session.py", "transaction.py", "files.py", "control.py")),
 ]
