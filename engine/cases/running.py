@@ -51,7 +51,8 @@ def run_command(
 
     def moved(attempt: Attempt, state: str) -> None:
         body = _body(attempt)
-        progress.moved(attempt.item.model, state, body.rows_written if body is not None else None)
+        rows = body.rows_written if body is not None and body.kind == "table" else None
+        progress.moved(attempt.item.model, state, rows)
 
     applied = run(
         ground,
