@@ -5,6 +5,7 @@ A live run, recovery after a crash and reading back after COMMIT are the same lo
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,6 +86,8 @@ class Bench:
     attempt_number: Callable[[str], int]
     states: Mapping[str, str]
     """State of every item of the plan, by key."""
+    rows_of: Callable[[str], int | None] = lambda _: None
+    """About how many rows a source has, where that is known."""
     pause: Callable[[float], None] = time.sleep
     redact: Callable[[str], str] = str
     """Takes secrets out of what the warehouse says, before it is written down."""
@@ -185,66 +188,108 @@ def _expected(item: Item, bench: Bench) -> tuple[Head, Missing | Present, Target
 
 def write(attempt: Attempt) -> Answer:
     """bootstrapping: the transaction, up to COMMIT; then what reading back says."""
-    attempt.tries = 0
-    while True:
+    for alone in itertools.count(1):
         attempt.tries += 1
-        answer = _write_once(attempt)
+        answer = _write_once(attempt, alone)
         if answer is not None:
             return answer
-        attempt.bench.pause(min(0.05 * 2**attempt.tries, 1.0))
+        attempt.bench.pause(min(0.05 * 2**alone, 1.0))
+    raise AssertionError
 
 
-def _write_once(attempt: Attempt) -> Answer | None:
-    """One try; `None` where a proven transient error came before anything was applied, and another try is allowed."""
+@dataclass(slots=True)
+class _Said:
+    """What the statements of a transaction answered so far, by role, and the shape of the relation as it then stood."""
+
+    answers: dict[str, list[Row]] = field(default_factory=dict)
+    shape: tuple[Column, ...] | None = None
+
+    def role(self, item: Item) -> str:
+        """Of the statement that has no answer yet."""
+        return next((statement.role for statement in item.statements if statement.role not in self.answers), "")
+
+
+def _write_once(attempt: Attempt, alone: int) -> Answer | None:
+    """One try; `None` where a proven transient error came before anything was applied, and another try is allowed.
+
+    Args:
+        attempt: at work.
+        alone: how many tries it has had in a transaction of its own, with this one.
+    """
     bench, item, machine = attempt.bench, attempt.item, attempt.machine
     anchor = machine.anchor or ""
-    answers: dict[str, list[Row]] = {}
+    said = _Said()
     try:
         transaction = bench.session.begin(machine.write_permit())
     except WarehouseError as error:
-        if _may_retry(error, answers, attempt.tries):
+        if _may_retry(error, said.answers, alone):
             return None
         return _failed(attempt, error, "begin")
-    role = ""
-    shape: tuple[Column, ...] | None = None
     try:
-        for statement in item.statements:
-            role = statement.role
-            if role == "receipt":
-                break
-            if shape is None and (role == "look" or role.startswith(PREFIX)):
-                # Asked before the checks: one that raises takes the transaction along, and its verdict needs the rest.
-                shape = _shape(item, transaction)
-            answers[role] = transaction.run(statement, _parameters(bench, item, role))
-        body = _body(attempt, anchor, answers, _shape(item, transaction) if shape is None else shape)
-        outcome = _publish(attempt, transaction, body)
+        outcome = _publish(attempt, transaction, _write_all(attempt, transaction, said))
     except WarehouseError as error:
         if error.kind == "outcome_unknown":
             return find(attempt)
         transaction.rollback()
+        role = said.role(item)
         if role.startswith(PREFIX) and error.code == "W608":
-            answers.pop(role, None)
-            body = _body(attempt, anchor, answers, shape or ())
-            return CommitEvidence(
-                anchor=anchor, receipt=RolledBack(body=_with_reason(body, role, bench.redact(error.message))), tries=attempt.tries
-            )
-        if _may_retry(error, answers, attempt.tries):
+            body = _body(attempt, anchor, said.answers, said.shape or ())
+            because = bench.redact(error.message)
+            return CommitEvidence(anchor=anchor, receipt=RolledBack(body=_with_reason(body, role, because)), tries=attempt.tries)
+        if _may_retry(error, said.answers, alone):
             return None
         return _failed(attempt, error, role)
     except BaseException:
-        _abandon(transaction)
+        abandon(transaction)
         raise
     if outcome is not None:
         return outcome
     return find(attempt)
 
 
-def _abandon(transaction: Transaction) -> None:
+def _write_all(attempt: Attempt, transaction: Transaction, said: _Said, heads: Sequence[Row] | None = None) -> ReceiptBody:
+    """Every statement before the receipt, and the body that their answers make. `heads`: they were read in this transaction already."""
+    item = attempt.item
+    for statement in item.statements:
+        role = statement.role
+        if role == "receipt":
+            break
+        if role == control.READ_HEADS.role and heads is not None:
+            wanted = heads_wanted(item)
+            said.answers[role] = [row for row in heads if row[0] in wanted]
+            continue
+        if said.shape is None and (role == "look" or role.startswith(PREFIX)):
+            # Asked before the checks: one that raises takes the transaction along, and its verdict needs the rest.
+            said.shape = _shape(item, transaction)
+        said.answers[role] = transaction.run(statement, _parameters(attempt.bench, item, role))
+    if said.shape is None:
+        said.shape = _shape(item, transaction)
+    return _body(attempt, attempt.machine.anchor or "", said.answers, said.shape)
+
+
+def abandon(transaction: Transaction) -> None:
     """On the way out of a bug or a fault: nothing of ours may stay open. Where COMMIT was sent, the next command settles it."""
     try:
         transaction.rollback()
     except (RuntimeError, WarehouseError):
         return
+
+
+def fill(attempt: Attempt, transaction: Transaction, heads: Sequence[Row]) -> CommitPermit | None:
+    """All that one model writes into a transaction that it shares, up to the permit; `None` where that is not given.
+
+    Args:
+        attempt: whose turn it is.
+        transaction: the shared one.
+        heads: rows of all heads that any of its models reads, as this transaction saw them before it wrote anything.
+
+    Raises:
+        WarehouseError: whatever the warehouse said.
+    """
+    body = _write_all(attempt, transaction, _Said(), heads)
+    _insert(attempt, transaction, body)
+    permit = attempt.machine.publication_is_permitted(body)
+    return permit if isinstance(permit, CommitPermit) else None
 
 
 def _publish(attempt: Attempt, transaction: Transaction, body: ReceiptBody) -> Answer | None:
@@ -299,8 +344,12 @@ def _insert(attempt: Attempt, transaction: Transaction, body: ReceiptBody) -> st
 def _parameters(bench: Bench, item: Item, role: str) -> dict[str, object] | None:
     if role != control.READ_HEADS.role:
         return None
-    models = sorted({item.head_model, *item.reads, *([item.renamed_from] if item.renamed_from else [])})
-    return {"project": bench.setting.project, "models": models}
+    return {"project": bench.setting.project, "models": sorted(heads_wanted(item))}
+
+
+def heads_wanted(item: Item) -> frozenset[str]:
+    """Models whose heads are read in the item's transaction: its own, and those that it reads."""
+    return frozenset({item.head_model, *item.reads, *([item.renamed_from] if item.renamed_from else [])})
 
 
 def _shape(item: Item, transaction: Transaction) -> tuple[Column, ...]:
@@ -348,7 +397,6 @@ def _failed(attempt: Attempt, error: WarehouseError, role: str) -> Refuse:
 def find(attempt: Attempt) -> Answer:
     """What the warehouse says of this attempt, on a fresh snapshot: its receipt, positively nothing, or no answer."""
     bench, model = attempt.bench, attempt.item.head_model
-    anchor = attempt.machine.anchor or ""
     try:
         reader = bench.session.reader()
         try:
@@ -357,6 +405,12 @@ def find(attempt: Attempt) -> Answer:
             reader.close()
     except (WarehouseError, Unreadable) as error:
         return InDoubt(because=f"the outcome of COMMIT is not known, and the receipt cannot be read: {error}")
+    return found_as(attempt, row, body)
+
+
+def found_as(attempt: Attempt, row: HeadRow, body: ReceiptBody | None) -> Answer:
+    """What a head and its receipt, as read after COMMIT, say of an attempt."""
+    anchor = attempt.machine.anchor or ""
     if body is not None and body.anchor == anchor and row.receipt is not None:
         attempt.row, attempt.body = row, body
         return CommitEvidence(anchor=anchor, receipt=Found(id=row.receipt, body=body), tries=max(attempt.tries, 1))
@@ -412,11 +466,21 @@ SETTLING: Mapping[str, tuple[Effect, str]] = {**STEPS, "bootstrapping": (find, "
 """The same loop for an attempt whose process is gone: what it wrote, if anything, is looked up instead of written."""
 
 
-def go(attempt: Attempt, steps: Mapping[str, tuple[Effect, str]] = STEPS, moved: Callable[[Attempt], None] = lambda _: None) -> None:
-    """While it has not ended: ask the state's effect, and send the answer. An outcome in doubt ends the loop without an event."""
+def go(
+    attempt: Attempt,
+    steps: Mapping[str, tuple[Effect, str]] = STEPS,
+    moved: Callable[[Attempt], None] = lambda _: None,
+    *,
+    until: str | None = None,
+) -> None:
+    """While it has not ended: ask the state's effect, and send the answer. An outcome in doubt ends the loop without an event.
+
+    With `until`, it pauses in that state; whoever asked for that sees to it that `bootstrap` is on disk before anything is written.
+    """
     machine = attempt.machine
-    attempt.path.append(machine.state_name)
-    while not machine.is_final:
+    if not attempt.path:
+        attempt.path.append(machine.state_name)
+    while not machine.is_final and machine.state_name != until:
         effect, event = steps[machine.state_name]
         answer = effect(attempt)
         attempt.answer = answer
@@ -429,7 +493,7 @@ def go(attempt: Attempt, steps: Mapping[str, tuple[Effect, str]] = STEPS, moved:
                 step = machine.step(event, answer)
         attempt.verdicts = step.transition.verdicts
         attempt.path.append(machine.state_name)
-        if machine.state_name == "bootstrapping":
+        if machine.state_name == "bootstrapping" and until is None:
             # Its record is on disk before the first write; waiting here lets attempts share one fsync.
             attempt.bench.sync()
         moved(attempt)

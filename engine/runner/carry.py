@@ -12,6 +12,7 @@ from interlock.engine.runner.answers import Setting
 from interlock.engine.runner.attempt import Attempt, Bench
 from interlock.engine.runner.schedule import Work, keys, run_all
 from interlock.engine.runner.seal import close_run
+from interlock.engine.runner.together import TOGETHER_MAX
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, Session
 from interlock.machines.evidence import (
@@ -72,6 +73,8 @@ class Order:
     tip: Callable[[], str]
     progress: Callable[[Attempt, str], None]
     stop: threading.Event = field(default_factory=threading.Event)
+    together: int = field(default_factory=lambda: TOGETHER_MAX)
+    """How many small models may share a transaction."""
     continues: str | None = None
     """The run of this plan that this one goes on from."""
     done: frozenset[str] = frozenset()
@@ -118,8 +121,11 @@ def carry_out(order: Order) -> Carried:
         fail_fast=order.fail_fast,
         progress=order.progress,
         stop=order.stop,
+        workers=min(order.threads, max(1, len(items))),
+        # Models of one transaction begin together, and after the first refusal nothing may begin.
+        together=1 if order.fail_fast else order.together,
     )
-    run_all(work, min(order.threads, max(1, len(items))))
+    run_all(work)
     doubts = work.in_doubt()
     if doubts:
         order.sync()
@@ -206,5 +212,13 @@ def _bench(order: Order, items: Mapping[str, object], states: dict[str, str], wr
         permission=permission,
         attempt_number=order.attempt_number,
         states=states,
+        rows_of=lambda source: _rows_of(order.catalog, source),
         redact=order.redact,
     )
+
+
+def _rows_of(catalog: Catalog, source: str) -> int | None:
+    """About how many rows a source has, where it is a relation of the target under the name that it has there."""
+    schema, _, name = source.rpartition(".")
+    seen = catalog.find(schema, name)
+    return seen.about_rows if seen is not None else None

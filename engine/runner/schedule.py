@@ -5,6 +5,7 @@ A model starts as soon as what it reads is checkpointed; a refused one withholds
 
 from __future__ import annotations
 
+import heapq
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.attempt import STEPS, Attempt, Bench, InDoubt, go, refuse
+from interlock.engine.runner.together import carry_together, is_small
 from interlock.machines.evidence import RefuseEvidence
 from interlock.machines.model_run import ModelRun
 
@@ -30,24 +32,52 @@ class Work:
     progress: Callable[[Attempt, str], None]
     stop: threading.Event
     """A person asked to stop."""
+    workers: int = 1
+    together: int = 1
+    """How many small models may share a transaction."""
     attempts: dict[str, Attempt] = field(default_factory=dict)
     milliseconds: dict[str, int] = field(default_factory=dict)
-    started: set[str] = field(default_factory=set)
+    waiting: dict[str, Item] = field(default_factory=dict)
+    """Items that were not started, in the plan's order."""
+    ready: list[tuple[int, str]] = field(default_factory=list)
+    """Of those, what the states let start, the first of the plan first: kept so that nobody goes through all items to find it."""
     error: BaseException | None = None
     condition: threading.Condition = field(default_factory=threading.Condition)
+    _place: dict[str, int] = field(default_factory=dict)
+    _offered: set[str] = field(default_factory=set)
+    _below: dict[str, list[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Nothing was started."""
+        self.waiting = dict(self.items)
+        self._place = {name: place for place, name in enumerate(self.items)}
+        for name, item in self.items.items():
+            for upstream in item.upstreams:
+                self._below.setdefault(upstream, []).append(name)
+            self._offer(name)
 
     def in_doubt(self) -> list[str]:
         """Items of which nobody knows yet whether they wrote."""
         return sorted(name for name, attempt in self.attempts.items() if isinstance(attempt.answer, InDoubt))
 
+    def ended(self, name: str) -> None:
+        """Its state is one of an end: what reads it may have become ready."""
+        for below in self._below.get(name, ()):
+            self._offer(below)
 
-def run_all(work: Work, threads: int) -> None:
+    def _offer(self, name: str) -> None:
+        if name in self.waiting and name not in self._offered and _may_start(self, self.items[name]):
+            self._offered.add(name)
+            heapq.heappush(self.ready, (self._place[name], name))
+
+
+def run_all(work: Work) -> None:
     """Until every item has ended, or is in doubt, or a bug stops all.
 
     Raises:
         BaseException: what stopped a worker: the ledger could not be written, a fault, a bug.
     """
-    workers = [threading.Thread(target=_work, args=(work,), name=f"model-{number}", daemon=True) for number in range(max(1, threads))]
+    workers = [threading.Thread(target=_work, args=(work,), name=f"model-{number}", daemon=True) for number in range(work.workers)]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -61,16 +91,16 @@ def run_all(work: Work, threads: int) -> None:
 def _work(work: Work) -> None:
     while True:
         with work.condition:
-            item = _next(work)
-            while item is None:
-                if work.error is not None or _is_over(work):
+            items = _take(work)
+            while not items:
+                if work.error is not None or not work.waiting:
+                    # What runs now will not make anything ready that its own worker would not see.
                     work.condition.notify_all()
                     return
                 work.condition.wait(timeout=0.05)
-                item = _next(work)
-            work.started.add(item.model)
+                items = _take(work)
         try:
-            _one(work, item)
+            _carry(work, items)
         except BaseException as error:  # noqa: BLE001 - carried to the main thread, which raises it
             with work.condition:
                 work.error = work.error or error
@@ -80,25 +110,47 @@ def _work(work: Work) -> None:
             work.condition.notify_all()
 
 
-def _is_over(work: Work) -> bool:
-    """Nothing is left to start. What runs now will not make anything ready that its own worker would not see."""
-    return all(name in work.started for name in work.items)
-
-
-def _next(work: Work) -> Item | None:
+def _take(work: Work) -> list[Item]:
+    """What a worker starts now: an item, or small ones that are ready together; nothing where nothing may start."""
     if work.error is not None:
-        return None
-    for name, item in work.items.items():
-        if name in work.started:
-            continue
-        if work.stop.is_set() or (work.fail_fast and _first_failure(work) is not None):
-            return item
-        states = [work.states[upstream] for upstream in item.upstreams if upstream in work.items]
-        if any(state in {"refused", "in_doubt"} for state in states):
-            return item
-        if all(state == "checkpointed" for state in states):
-            return item
+        return []
+    if work.waiting and (work.stop.is_set() or (work.fail_fast and _first_failure(work) is not None)):
+        return [work.waiting.pop(next(iter(work.waiting)))]
+    first = _pop(work)
+    if first is None:
+        return []
+    taken = [first]
+    size = min(work.together, (len(work.ready) + 1) // work.workers)
+    if size < 2 or not _may_share(work, first):
+        return taken
+    others: list[tuple[int, str]] = []
+    while work.ready and len(taken) < size and len(others) < size:
+        name = work.ready[0][1]
+        if name in work.waiting and not _may_share(work, work.waiting[name]):
+            others.append(heapq.heappop(work.ready))
+        elif (item := _pop(work)) is not None:
+            taken.append(item)
+    for entry in others:
+        heapq.heappush(work.ready, entry)
+    return taken
+
+
+def _pop(work: Work) -> Item | None:
+    while work.ready:
+        _, name = heapq.heappop(work.ready)
+        if name in work.waiting:
+            return work.waiting.pop(name)
     return None
+
+
+def _may_start(work: Work, item: Item) -> bool:
+    """What it reads is checkpointed, or something that it reads never will be."""
+    states = [work.states[upstream] for upstream in item.upstreams if upstream in work.items]
+    return any(state in {"refused", "in_doubt"} for state in states) or all(state == "checkpointed" for state in states)
+
+
+def _may_share(work: Work, item: Item) -> bool:
+    return is_small(item, work.bench) and _withheld(work, item) is None
 
 
 def _first_failure(work: Work) -> str | None:
@@ -114,39 +166,48 @@ def _was_withheld(attempt: Attempt) -> bool:
     return isinstance(evidence, RefuseEvidence) and evidence.cause in ("upstream", "fail_fast", "interrupt")
 
 
-def _one(work: Work, item: Item) -> None:
+def _carry(work: Work, items: Sequence[Item]) -> None:
     begun = time.monotonic()
-    number = work.bench.attempt_number(item.model)
-    machine = ModelRun(f"{item.model}#{number}", work.bench.append)
-    attempt = Attempt(bench=work.bench, item=item, machine=machine)
-    withheld = _withheld(work, item)
-    with work.condition:
-        work.attempts[item.model] = attempt
+    going: list[Attempt] = []
+    for item in items:
+        machine = ModelRun(f"{item.model}#{work.bench.attempt_number(item.model)}", work.bench.append)
+        attempt = Attempt(bench=work.bench, item=item, machine=machine)
+        withheld = _withheld(work, item)
+        with work.condition:
+            work.attempts[item.model] = attempt
+        if withheld is not None:
+            refuse(attempt, withheld)
+        else:
+            work.progress(attempt, "planned")
+            going.append(attempt)
 
     def moved(current: Attempt) -> None:
         if current.machine.state_name not in TERMINAL:
-            work.states[item.model] = current.machine.state_name
+            work.states[current.item.model] = current.machine.state_name
             work.progress(current, current.machine.state_name)
 
-    if withheld is not None:
-        refuse(attempt, withheld)
-    else:
-        work.progress(attempt, "planned")
-        go(attempt, STEPS, moved)
-    work.milliseconds[item.model] = round((time.monotonic() - begun) * 1000)
+    if len(going) > 1:
+        carry_together(going, moved)
+    elif going:
+        go(going[0], STEPS, moved)
+    milliseconds = round((time.monotonic() - begun) * 1000)
     with work.condition:
-        _ended(work, item, attempt)
-    work.progress(attempt, work.states[item.model])
+        for item in items:
+            work.milliseconds[item.model] = milliseconds
+            _ended(work, item, work.attempts[item.model])
+    for item in items:
+        work.progress(work.attempts[item.model], work.states[item.model])
 
 
 def _ended(work: Work, item: Item, attempt: Attempt) -> None:
     if isinstance(attempt.answer, InDoubt):
         work.states[item.model] = "in_doubt"
-        return
-    if attempt.machine.state_name == "checkpointed" and attempt.row is not None and attempt.found is not None:
-        work.bench.heads[item.head_model] = attempt.row
-        work.bench.bodies[item.head_model] = attempt.found.body
-    work.states[item.model] = attempt.machine.state_name
+    else:
+        if attempt.machine.state_name == "checkpointed" and attempt.row is not None and attempt.found is not None:
+            work.bench.heads[item.head_model] = attempt.row
+            work.bench.bodies[item.head_model] = attempt.found.body
+        work.states[item.model] = attempt.machine.state_name
+    work.ended(item.model)
 
 
 def _withheld(work: Work, item: Item) -> RefuseEvidence | None:

@@ -46,6 +46,8 @@ class RelationSeen(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
     columns: tuple[Column, ...]
     text: str | None = None
     """Stored text of a view."""
+    about_rows: int | None = None
+    """Of a table: an estimate, good for deciding what is cheap and for nothing else."""
 
 
 class Identity(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -137,6 +139,10 @@ class Reader(Protocol):
         """The head row of one model; `None` where there positively is none. Not to be interrupted: it says what a COMMIT came to."""
         ...
 
+    def heads_of(self, project: str, models: Sequence[str]) -> tuple[HeadRow, ...]:
+        """The head rows of some models, in one query; one that is not there is not in the answer. Not to be interrupted."""
+        ...
+
     def receipts(self, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:
         """Receipts by id, in one query; an id that is not there is not in the answer."""
         ...
@@ -159,7 +165,11 @@ class Reader(Protocol):
 
 
 class Transaction(Protocol):
-    """An open transaction that may write what its permit allows. Not for use by two threads at once."""
+    """An open transaction that may write what its permits allow. Not for use by two threads at once."""
+
+    def turn(self, permit: WritePermit) -> None:
+        """Where several models share it: whose statements come now. The first one's turn is from the beginning."""
+        ...
 
     def run(self, statement: Statement, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """Run one allowed statement and fetch all that it answers.
@@ -173,8 +183,8 @@ class Transaction(Protocol):
         """Columns of a relation as this transaction sees it."""
         ...
 
-    def commit(self, permit: CommitPermit) -> None:
-        """`SELECT 1`, then COMMIT. Proves nothing: read the receipt back.
+    def commit(self, *permits: CommitPermit) -> None:
+        """`SELECT 1`, then COMMIT, with a permit for each model that it writes. Proves nothing: read the receipts back.
 
         Raises:
             WarehouseError: kind `outcome_unknown` where the COMMIT itself raised.
@@ -195,8 +205,8 @@ class Session(Protocol):
         """A connection for reading, on its own snapshots."""
         ...
 
-    def begin(self, permit: WritePermit) -> Transaction:
-        """Begin the transaction of one model."""
+    def begin(self, *permits: WritePermit) -> Transaction:
+        """Begin the transaction of one model, or one that several small models share."""
         ...
 
     def prepare(self, permit: PreparePermit, statements: Sequence[tuple[Statement, Mapping[str, Any]]]) -> None:

@@ -29,7 +29,7 @@ T = TypeVar("T")
 _TOKEN = re.compile(r"(?:\A|.*[ \n])\[interlock:([0-9a-f]{64})\]\Z", re.DOTALL)
 
 _SCHEMAS = f"SELECT schema_name FROM duckdb_schemas() WHERE database_name = '{ALIAS}'"
-_TABLES = f"SELECT schema_name, table_name, comment FROM duckdb_tables() WHERE database_name = '{ALIAS}' AND NOT internal"
+_TABLES = f"SELECT schema_name, table_name, comment, estimated_size FROM duckdb_tables() WHERE database_name = '{ALIAS}' AND NOT internal"
 _VIEWS = f"SELECT schema_name, view_name, comment, sql FROM duckdb_views() WHERE database_name = '{ALIAS}' AND NOT internal"
 _COLUMNS = f"""SELECT schema_name, table_name, column_name, data_type FROM duckdb_columns()
 WHERE database_name = '{ALIAS}' AND NOT internal ORDER BY schema_name, table_name, column_index"""
@@ -38,6 +38,8 @@ _CONTROL = f"SELECT table_name FROM duckdb_tables() WHERE database_name = '{ALIA
 _IDENTITY = f"SELECT warehouse, ledger, format FROM {IDENTITY} WHERE project = $project"
 _HEADS = f"SELECT model, receipt, token, generation FROM {HEADS} WHERE project = $project ORDER BY model"
 _HEAD = f"SELECT model, receipt, token, generation FROM {HEADS} WHERE project = $project AND model = $model"
+_HEADS_OF = f"""SELECT model, receipt, token, generation FROM {HEADS}
+WHERE project = $project AND model IN (SELECT unnest(CAST($models AS VARCHAR[])))"""
 _RECEIPTS = f"""SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS}
 WHERE project = $project AND receipt IN (SELECT unnest(CAST($ids AS VARCHAR[])))"""
 _RECEIPT = f"SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS} WHERE receipt = $id AND project = $project"
@@ -115,6 +117,11 @@ class DuckDBReader:
         """The head row of one model; `None` where there positively is none. Not to be interrupted."""
         rows = self._control_rows("heads", _HEAD, {"project": project, "model": model})
         return HeadRow(model=rows[0][0], receipt=rows[0][1], token=rows[0][2], generation=rows[0][3]) if rows else None
+
+    def heads_of(self, project: str, models: Sequence[str]) -> tuple[HeadRow, ...]:
+        """The head rows of some models, in one query. Not to be interrupted."""
+        rows = self._control_rows("heads", _HEADS_OF, {"project": project, "models": list(models)})
+        return tuple(HeadRow(model=row[0], receipt=row[1], token=row[2], generation=row[3]) for row in rows)
 
     def receipts(self, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:
         """Receipts by id, in one query; an id that is not there is not in the answer."""
@@ -205,7 +212,7 @@ def _catalog(schemas: frozenset[str], tables: list[Row], views: list[Row], colum
         shapes.setdefault((schema, name), []).append(Column(name=column, type=type_))
     relations: dict[tuple[str, str], RelationSeen] = {}
 
-    def add(kind: Literal["table", "view"], schema: str, name: str, comment: str | None, text: str | None) -> None:
+    def add(kind: Literal["table", "view"], schema: str, name: str, comment: str | None, text: str | None, rows: int | None) -> None:
         relations[(schema.lower(), name.lower())] = RelationSeen(
             schema=schema,
             name=name,
@@ -214,12 +221,13 @@ def _catalog(schemas: frozenset[str], tables: list[Row], views: list[Row], colum
             token=token_of(comment),
             columns=tuple(shapes.get((schema, name), ())),
             text=text,
+            about_rows=rows,
         )
 
-    for schema, name, comment in tables:
-        add("table", schema, name, comment, None)
+    for schema, name, comment, rows in tables:
+        add("table", schema, name, comment, None, rows)
     for schema, name, comment, text in views:
-        add("view", schema, name, comment, text)
+        add("view", schema, name, comment, text, None)
     return Catalog(relations=relations, schemas=schemas)
 
 

@@ -128,13 +128,14 @@ class DuckDBSession:
         """A connection for reading, on its own snapshots."""
         return DuckDBReader(self._cursors)
 
-    def begin(self, permit: WritePermit) -> DuckDBTransaction:
-        """Begin the transaction of one model."""
-        demand_permit(permit, WritePermit)
+    def begin(self, *permits: WritePermit) -> DuckDBTransaction:
+        """Begin the transaction of one model, or one that several small models share."""
+        for permit in permits:
+            demand_permit(permit, WritePermit)
         if self._cursors.interrupted.is_set():
             raise interrupted()
         self.check_same_file()
-        return DuckDBTransaction(self._cursors, permit, check_file=self.check_same_file, disk=lambda: disk(self.location))
+        return DuckDBTransaction(self._cursors, permits, check_file=self.check_same_file, disk=lambda: disk(self.location))
 
     def prepare(self, permit: PreparePermit, statements: Sequence[tuple[Statement, Mapping[str, Any]]]) -> None:
         """The serial transaction before the models."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from interlock.engine import faults
@@ -23,19 +23,27 @@ _RECEIPT = INSERT_RECEIPT.digest
 
 
 class DuckDBTransaction:
-    """One model's transaction. After any error it is dead: it runs nothing more and cannot be committed.
+    """One model's transaction, or that of several small ones. After any error it is dead: it runs nothing more and cannot be committed.
 
     DuckDB's COMMIT after a failed statement returns normally and writes nothing, so deadness is kept here as well.
     """
 
     def __init__(
-        self, cursors: Cursors, permit: WritePermit, *, check_file: Callable[[], None], disk: Callable[[], Literal["full", "room"]]
+        self,
+        cursors: Cursors,
+        permits: Sequence[WritePermit],
+        *,
+        check_file: Callable[[], None],
+        disk: Callable[[], Literal["full", "room"]],
     ) -> None:
         self._cursors = cursors
-        self._permit = permit
+        self._permits = tuple(permits)
+        self._permit = self._permits[0]
+        """Of the model whose turn it is."""
         self._check_file = check_file
         self._disk = disk
-        self._receipts: set[str] = set()
+        self._receipts: dict[str, set[str]] = {permit.anchor: set() for permit in self._permits}
+        """What was inserted, by the attempt whose turn it was."""
         self._delta = False
         self._cursor = cursors.take()
         self._gate = Gate(self._cursor)
@@ -51,6 +59,14 @@ class DuckDBTransaction:
             self._discard()
             raise
         cursors.watch(self._gate)
+
+    def turn(self, permit: WritePermit) -> None:
+        """From here on, run what this permit allows, and nothing of the others'."""
+        if permit not in self._permits:
+            self._state = "dead"
+            message = "the permit is of another transaction"
+            raise WarehouseError(message, kind="permanent", scope="transaction", code="W612")
+        self._permit = permit
 
     def run(self, statement: Statement, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """Run one allowed statement and fetch all that it answers."""
@@ -76,7 +92,7 @@ class DuckDBTransaction:
             self._state = "dead"
             raise
         if digest == _RECEIPT and parameters is not None:
-            self._receipts.add(str(parameters["receipt"]))
+            self._receipts[self._permit.anchor].add(str(parameters["receipt"]))
         return answer
 
     def columns(self, schema: str, name: str) -> tuple[Column, ...]:
@@ -94,16 +110,20 @@ class DuckDBTransaction:
             raise
         return tuple(Column(name=column, type=str(type_)) for column, type_ in found)
 
-    def commit(self, permit: CommitPermit) -> None:
-        """`SELECT 1`, then COMMIT. Proves nothing: read the receipt back."""
+    def commit(self, *permits: CommitPermit) -> None:
+        """`SELECT 1`, then COMMIT, with the permit of every attempt that writes here. Proves nothing: read the receipts back."""
         self._demand_open()
-        demand_permit(permit, CommitPermit)
-        if permit.anchor != self._permit.anchor:
+        for permit in permits:
+            demand_permit(permit, CommitPermit)
+            if permit.anchor not in self._receipts:
+                self._state = "dead"
+                raise WarehouseError("the permit is of another attempt", kind="permanent", scope="transaction", code="W612")
+            if permit.receipt not in self._receipts[permit.anchor]:
+                self._state = "dead"
+                raise WarehouseError(f"receipt {permit.receipt} was not inserted here", kind="permanent", scope="transaction", code="W612")
+        if {permit.anchor for permit in permits} != self._receipts.keys():
             self._state = "dead"
-            raise WarehouseError("the permit is of another attempt", kind="permanent", scope="transaction", code="W612")
-        if permit.receipt not in self._receipts:
-            self._state = "dead"
-            raise WarehouseError(f"receipt {permit.receipt} was not inserted here", kind="permanent", scope="transaction", code="W612")
+            raise WarehouseError("a model of this transaction has no permit", kind="permanent", scope="transaction", code="W612")
         try:
             self._check_file()
             faults.point("warehouse.alive.before")
