@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from interlock.engine.audit.facts import body_in, receipt_facts
+from interlock.engine.audit.facts import Fact, body_in, receipt_facts
 from interlock.engine.audit.story import needed_for, remedy_of
 from interlock.engine.audit.timeline import reason_of
 from interlock.engine.audit.told import Told, Work, told, work_of
@@ -33,6 +33,8 @@ class ReportModel(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     begun: int | None = None
     ended: int | None = None
     checks: tuple[str, ...] = ()
+    columns: tuple[Fact, ...] = ()
+    """Where each column's values come from, if the working tree still is what ran."""
     steps: tuple[Told, ...] = ()
     work: Work | None = None
 

@@ -9,15 +9,20 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from interlock.engine.audit import bundle as bundles
 from interlock.engine.audit.difference import Pair, RunDifference
+from interlock.engine.audit.facts import Fact
 from interlock.engine.audit.replay import Replay, Replayed, Stop, stop_at
 from interlock.engine.audit.report import Gathered, Report, report_of
 from interlock.engine.audit.story import Plans, explain, explain_run
 from interlock.engine.audit.tape import Flaw, Part, Read, Tape, parts_of
 from interlock.engine.audit.timeline import Line, Wanted, lines_of
 from interlock.engine.audit.verify import Mismatch, Verified, Word, verify
+from interlock.engine.cases.reading import compile_offline
 from interlock.engine.clock import moment, stamp
+from interlock.engine.compiler.lineage import Lineages
 from interlock.engine.diagnostics import Diagnostic, Refused, refused
 from interlock.engine.diagrams.markdown import pages
 from interlock.engine.ledger.durable import write_file
@@ -313,7 +318,30 @@ def report_on(place: Path | Ground, run: str) -> Report:
         raise refused("S114", what, remedy="`interlock audit log` lists them")
     authorized = next((entry.evidence for entry in gathered.own if isinstance(entry.evidence, AuthorizeEvidence)), None)
     plan = shelf.plans(authorized.plan) if authorized is not None else "it was refused before a plan was authorized"
-    return report_of(gathered, plan, project=place.project.name if not isinstance(place, Path) else "")
+    found = report_of(gathered, plan, project=place.project.name if not isinstance(place, Path) else "")
+    return found if isinstance(place, Path) or not isinstance(plan, PlanBody) else _with_columns(found, plan, place)
+
+
+def _with_columns(report: Report, plan: PlanBody, ground: Ground) -> Report:
+    """The report with column lineage, of the models whose text in the working tree still is the one that ran."""
+    try:
+        compiled = compile_offline(ground)
+    except Refused:
+        return report
+    ran = {item.model: item.digests.definition for item in plan.items}
+    lineages = Lineages(ground.project, ground.target, compiled)
+    models = []
+    for model in report.models:
+        now = compiled.models.get(model.name)
+        if now is None or now.blocked or now.digests.definition != ran.get(model.name):
+            models.append(model)
+            continue
+        facts = [
+            Fact(name=each.column.column, value=", ".join(f"{value.relation}.{value.column}" for value in each.values))
+            for each in lineages.of(model.name).columns
+        ]
+        models.append(msgspec.structs.replace(model, columns=tuple(fact for fact in facts if fact.value)))
+    return msgspec.structs.replace(report, models=tuple(models))
 
 
 # --- shared -------------------------------------------------------------------------------------------------------------

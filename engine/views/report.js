@@ -63,6 +63,10 @@ function show(name) {
   names(panel, "reads", model.reads);
   names(panel, "read by", readers.get(name) || []);
   if (model.checks.length) { make("h3", panel, "Checks"); for (const check of model.checks) make("p", panel, check); }
+  if (model.columns.length) {
+    make("h3", panel, "Where its columns come from");
+    facts(panel, model.columns.map((each) => [each.name, each.value]));
+  }
   if (model.steps.length) { make("h3", panel, "Its way"); for (const told of model.steps) step(panel, told); }
   if (model.work) {
     make("h3", panel, "What the plan said");

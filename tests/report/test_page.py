@@ -41,7 +41,8 @@ def model(name: str, number: int, *, state: str = "checkpointed", reads: tuple[s
     return ReportModel(
         name=name, action="create", kind="table", state=state, code="G527" if refused else "", because=f"{EVIL} failed" if refused else "",
         remedy="correct the rows" if refused else "", needed=("no check failed",) if refused else (), reads=reads, rows="3 written, 3 after",
-        begun=number * 10, ended=number * 10 + 35, checks=("unique_id (error): passed",), steps=way(state),
+        begun=number * 10, ended=number * 10 + 35, checks=("unique_id (error): passed",),
+        columns=(Fact(name="id", value=f"stg.{EVIL}"),), steps=way(state),
         work=Work(action="create", reasons=("new",), statements=(Text(role="create", text=f"SELECT '{EVIL_TOO}'"),), text=f"select '{EVIL}'"),
     )  # fmt: skip
 
