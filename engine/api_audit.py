@@ -83,8 +83,16 @@ def audit_explain(where: Context | Path, question: str, *, run: str | None = Non
     return StoryResult(command="audit explain", **story_of(place, question, run), **named)
 
 
-def audit_replay(where: Context | Path, *, at: str | None = None, runs: tuple[str, str] | None = None) -> ReplayResult:
+def audit_replay(
+    where: Context | Path, *, at: str | None = None, runs: tuple[str, str] | None = None, tip: str | None = None
+) -> ReplayResult:
     """Judge every record again. Exit code 4 where the chain cannot be trusted, 3 where a record is illegal.
+
+    Args:
+        where: a project's context, or the path of a ledger or a bundle.
+        at: a record's number or a time, for every model's state then.
+        runs: two runs to be compared.
+        tip: `SEQUENCE:SHA256` of a record that is known from elsewhere, behind which to begin.
 
     Raises:
         Refused: there is no ledger, or `at` or `runs` mean nothing in it.
@@ -92,7 +100,7 @@ def audit_replay(where: Context | Path, *, at: str | None = None, runs: tuple[st
     from interlock.engine.cases.auditing import replay_of  # noqa: PLC0415
 
     place, named = place_of(where)
-    return ReplayResult(command="audit replay", **replay_of(place, at=at, runs=runs), **named)
+    return ReplayResult(command="audit replay", **replay_of(place, at=at, runs=runs, tip=tip), **named)
 
 
 def audit_verify(ctx: Context) -> VerifyResult:

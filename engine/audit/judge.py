@@ -59,18 +59,19 @@ def context_of(fold: Fold, entry: Entry) -> AttemptFold | None:
     return run.attempts.get(entry.subject.rpartition("#")[0]) if run is not None else None
 
 
-def doubts(fold: Fold, entry: Entry, line: bytes) -> Iterator[Doubt]:
+def doubts(fold: Fold, entry: Entry, line: bytes, *, is_partial: bool = False) -> Iterator[Doubt]:
     """Every reason against a record, given the facts of the records before it. The fold is not changed.
 
     Args:
         fold: of the records before it.
         entry: the record.
         line: its bytes in the file.
+        is_partial: nothing is known of the records before the first; then what they left is not asked for.
     """
     if entry.machine not in MACHINES:
         return
     yield from _by_its_machine(fold, entry)
-    yield from _by_what_came_before(fold, entry, line)
+    yield from _by_what_came_before(fold, entry, line, is_partial=is_partial)
 
 
 def _by_its_machine(fold: Fold, entry: Entry) -> Iterator[Doubt]:
@@ -127,9 +128,9 @@ def _told(verdicts: tuple[Verdict, ...]) -> str:
 # --- beside what the records before it say ------------------------------------------------------------------------------
 
 
-def _by_what_came_before(fold: Fold, entry: Entry, line: bytes) -> Iterator[Doubt]:
+def _by_what_came_before(fold: Fold, entry: Entry, line: bytes, *, is_partial: bool) -> Iterator[Doubt]:
     match entry.evidence:
-        case AuthorizeEvidence() as evidence if set(evidence.spent_by) != set(fold.spent_by(evidence.plan)):
+        case AuthorizeEvidence() as evidence if not is_partial and set(evidence.spent_by) != set(fold.spent_by(evidence.plan)):
             known = ", ".join(fold.spent_by(evidence.plan)) or "none"
             yield Doubt(
                 "contradicts", f"it says that the plan was begun by {', '.join(evidence.spent_by) or 'none'}; by this ledger: {known}"
@@ -138,12 +139,12 @@ def _by_what_came_before(fold: Fold, entry: Entry, line: bytes) -> Iterator[Doub
             yield from _of_its_run(fold, entry, evidence.plan)
         case BootstrapEvidence() as evidence if entry.target == "bootstrapping":
             yield from _of_its_run(fold, entry, evidence.plan)
-            yield from _pinned(fold, entry, evidence)
+            yield from _pinned(fold, entry, evidence, is_partial=is_partial)
         case CommitEvidence(receipt=Found() as found):
             if line and digest_of("receipt", found.body) != found.id and _digest_as_written(line) != found.id:
                 yield Doubt("contradicts", f"the receipt's body does not have the digest {found.id[:12]} that is its id")
         case CloseEvidence() as evidence if entry.target == "closed":
-            yield from _closing(fold, entry, evidence)
+            yield from _closing(fold, entry, evidence, is_partial=is_partial)
         case _:
             pass
 
@@ -159,7 +160,7 @@ def _of_its_run(fold: Fold, entry: Entry, plan: str) -> Iterator[Doubt]:
         yield Doubt("unexplained", f"`{model}` is not in the scope of its run")
 
 
-def _pinned(fold: Fold, entry: Entry, evidence: BootstrapEvidence) -> Iterator[Doubt]:
+def _pinned(fold: Fold, entry: Entry, evidence: BootstrapEvidence, *, is_partial: bool) -> Iterator[Doubt]:
     model, _, number = entry.subject.rpartition("#")
     head_model = model.partition(":")[0]
     run = fold.runs.get(entry.run or "")
@@ -169,17 +170,19 @@ def _pinned(fold: Fold, entry: Entry, evidence: BootstrapEvidence) -> Iterator[D
         planned = {item.action for item in run.authorize.scope if item.model == model}
         if planned and evidence.action not in planned:
             yield Doubt("contradicts", f"its action is {evidence.action}, and {', '.join(sorted(planned))} was authorized")
+    if is_partial and head_model not in _known_heads(fold):
+        return
     head = fold.head(head_model)
     if (evidence.head.receipt, evidence.head.token) != (head.receipt, head.token):
         because = f"it expects the head at receipt {_short(evidence.head.receipt)}; this ledger left it at {_short(head.receipt)}"
         yield Doubt("unexplained", because)
     for read in evidence.reads:
         known = fold.head(read.model).receipt
-        if read.receipt != known:
+        if read.receipt != known and not (is_partial and read.model not in _known_heads(fold)):
             yield Doubt("unexplained", f"it reads `{read.model}` at receipt {_short(read.receipt)}; this ledger left it at {_short(known)}")
 
 
-def _closing(fold: Fold, entry: Entry, evidence: CloseEvidence) -> Iterator[Doubt]:
+def _closing(fold: Fold, entry: Entry, evidence: CloseEvidence, *, is_partial: bool) -> Iterator[Doubt]:
     run = fold.runs.get(entry.subject)
     if run is not None:
         for end in evidence.executed:
@@ -190,10 +193,12 @@ def _closing(fold: Fold, entry: Entry, evidence: CloseEvidence) -> Iterator[Doub
     seal = evidence.seal_expected
     if seal.tip not in fold.since_close:
         yield Doubt("unexplained", f"its seal names the tip {_short(seal.tip)}, which is no record since the last run was closed")
+    if is_partial and fold.seal is None:
+        return
     if seal.serial != fold.serial + 1:
         yield Doubt("contradicts", f"its seal has the serial {seal.serial}, and {fold.serial + 1} is next")
     heads = sorted([name, known.head.receipt, known.head.token] for name, known in fold.models.items() if known.head.receipt is not None)
-    if seal.heads != digest_of("heads", heads):
+    if not is_partial and seal.heads != digest_of("heads", heads):
         yield Doubt("unexplained", "its seal is of other heads than those that this ledger left")
 
 
@@ -201,6 +206,11 @@ def _digest_as_written(line: bytes) -> str:
     """The id of a receipt's body with the fields that it had when it was written: a later release may know more of them."""
     body = msgspec.json.decode(line)["record"]["evidence"]["receipt"]["body"]
     return digest("receipt", canonical(body))
+
+
+def _known_heads(fold: Fold) -> set[str]:
+    """Models of which the records at hand said what their head is."""
+    return {name for name, known in fold.models.items() if known.last is not None}
 
 
 def _short(receipt: str | None) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from interlock.engine.audit.judge import doubts
-from interlock.engine.audit.tape import CHAIN_FLAWS, Flaw, Read, Tape, parts_of
+from interlock.engine.audit.tape import CHAIN_FLAWS, Flaw, Read, Tape, Tip, parts_of
 from interlock.engine.clock import moment, stamp
 from interlock.engine.diagnostics import refused
 from interlock.engine.ledger.fold import Fold, Illegal
@@ -81,11 +81,30 @@ def stop_at(text: str | None) -> Stop | None:
         raise refused("S104", f"`{text}` is neither a record nor a time", because=str(error), remedy=remedy) from error
 
 
+def known_tip(text: str | None) -> Tip | None:
+    """What `--tip` says: a record's number and its digest, as `replay` prints them.
+
+    Raises:
+        Refused: S104, it is something else.
+    """
+    if text is None:
+        return None
+    sequence, _, digest = text.partition(":")
+    if not (sequence.isascii() and sequence.isdecimal()) or len(digest) != 64 or digest.strip("0123456789abcdef"):
+        raise refused("S104", f"`{text}` is no tip", remedy="write it as SEQUENCE:SHA256, as `interlock audit replay` prints it")
+    return Tip(sequence=int(sequence), digest=digest)
+
+
 class Replay:
     """The state of a replay. Feed it what a tape gives; it keeps facts of runs that are open, and one line for each that has ended."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, behind: Tip | None = None) -> None:
+        """Begin with the ledger; or behind a record that is known from elsewhere, of whose heads nothing is known."""
         self.fold = Fold()
+        self.is_partial = behind is not None
+        if behind is not None:
+            self.fold.sequence, self.fold.tip = behind.sequence, behind.digest
+            self.fold.since_close[behind.digest] = behind.sequence
         self.records = 0
         self.flaws: list[Flaw] = []
         self.flaws_count = 0
@@ -116,7 +135,7 @@ class Replay:
         if not self._whole:
             # What was lost is reported; the records that are there are judged by what is known.
             fold.sequence, fold.tip = entry.sequence - 1, entry.parent
-        found = list(doubts(fold, entry, read.line))
+        found = list(doubts(fold, entry, read.line, is_partial=self.is_partial))
         try:
             fold.feed(digest, entry)
         except Illegal as error:

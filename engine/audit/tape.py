@@ -154,13 +154,15 @@ class Tape:
 
     def __init__(self, parts: tuple[Part, ...], *, start: Tip | None = None) -> None:
         self._parts = parts
+        self._start = start
         self._sequence = start.sequence if start is not None else 0
         self._tip: str | None = start.digest if start is not None else ""
         """Digest of the record before; `None` where that is not known any more."""
 
     def __iter__(self) -> Iterator[Read | Flaw]:
         """Every whole line as a record or as a flaw; a line that is missing between two is a flaw of its own."""
-        expected = 1
+        # Behind a known tip, segments of before may have been put elsewhere.
+        expected = 1 if self._start is None or not self._parts else self._parts[0].number or 1
         for position, part in enumerate(self._parts, start=1):
             if part.number is not None:
                 if part.number != expected:
@@ -211,6 +213,12 @@ class Tape:
             yield Flaw(sequence=self._sequence, kind="unreadable", because=str(error), place=place)
             return
         sequence, expected = read.entry.sequence, self._sequence + 1
+        start = self._start
+        if start is not None and self._sequence == start.sequence and sequence <= start.sequence:
+            if sequence == start.sequence and read.digest != start.digest:
+                because = f"record {sequence} is not the one of the known tip {start.digest[:12]}"
+                yield Flaw(sequence=sequence, kind="altered", because=because, place=place)
+            return
         if sequence < expected:
             what = "it stands there already" if sequence == self._sequence else f"record {expected} was to come next"
             yield Flaw(sequence=sequence, kind="out_of_order", because=f"record {sequence} stands here: {what}", place=place)

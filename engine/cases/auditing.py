@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,10 @@ import msgspec
 from interlock.engine.audit import bundle as bundles
 from interlock.engine.audit.difference import Pair, RunDifference
 from interlock.engine.audit.facts import Fact
-from interlock.engine.audit.replay import Replay, Replayed, Stop, stop_at
+from interlock.engine.audit.replay import Replay, Replayed, Stop, known_tip, stop_at
 from interlock.engine.audit.report import Gathered, Report, report_of
 from interlock.engine.audit.story import Plans, explain, explain_run
-from interlock.engine.audit.tape import Flaw, Part, Read, Tape, parts_of
+from interlock.engine.audit.tape import Flaw, Part, Read, Tape, Tip, parts_of
 from interlock.engine.audit.timeline import Line, Wanted, lines_of
 from interlock.engine.audit.verify import Mismatch, Verified, Word, verify
 from interlock.engine.cases.reading import compile_offline
@@ -47,18 +47,20 @@ class Shelf:
     parts: tuple[Part, ...]
     plans: Plans
     start: bundles.Start | None = None
+    behind: Tip | None = None
+    """A record that is known from elsewhere, behind which to begin."""
     is_written: bool = False
     """Somebody holds the lock: a last line that is not whole yet is no fault."""
 
     def tape(self) -> Iterator[Read | Flaw]:
         """A new pass."""
-        for each in Tape(self.parts, start=bundles.tip_of(self.start)):
+        for each in Tape(self.parts, start=self.behind or bundles.tip_of(self.start)):
             if not (self.is_written and isinstance(each, Flaw) and each.kind == "torn"):
                 yield each
 
     def replay(self) -> Replay:
         """A new replay, from where the ledger begins or the bundle's slice does."""
-        return bundles.replay_from(self.start) if self.start is not None else Replay()
+        return bundles.replay_from(self.start) if self.start is not None else Replay(behind=self.behind)
 
 
 def shelf_of(place: Path | Ground) -> Shelf:
@@ -180,14 +182,14 @@ def story_of(place: Path | Ground, question: str, run: str | None, *, is_run: bo
 # --- replay -------------------------------------------------------------------------------------------------------------
 
 
-def replay_of(place: Path | Ground, *, at: str | None, runs: tuple[str, str] | None) -> dict[str, Any]:
+def replay_of(place: Path | Ground, *, at: str | None, runs: tuple[str, str] | None, tip: str | None = None) -> dict[str, Any]:
     """Fields of a `ReplayResult`: every record judged again.
 
     Raises:
         Refused: nothing there is a ledger, `--at` is neither record nor time, or a run of `--diff` is not in it.
     """
-    stop = stop_at(at)
-    shelf = shelf_of(place)
+    stop, behind = stop_at(at), known_tip(tip)
+    shelf = replace(shelf_of(place), behind=behind) if behind is not None else shelf_of(place)
     pair = Pair(*runs) if runs is not None else None
     replay, withheld = shelf.replay(), 0
     found, withheld = _replayed(shelf, replay, stop, pair)

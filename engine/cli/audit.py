@@ -104,6 +104,14 @@ def replay(
         tuple[str, str] | None,
         typer.Option("--diff", metavar="RUN RUN", help="Two runs beside each other; e.g. --diff 20260302 20260303"),
     ] = None,
+    tip: Annotated[
+        str | None,
+        typer.Option(
+            "--tip",
+            metavar="SEQ:SHA256",
+            help="Begin behind this record, which you know; older segments may be elsewhere; e.g. --tip 1200:ab…",
+        ),
+    ] = None,
     project: o.Project = None,
     target: o.Target = None,
     json: o.Json = False,
@@ -113,7 +121,7 @@ def replay(
 
     del json
     place = _place(ctx, path, project, target)
-    return _call(ctx).console.answer(api.audit_replay(place, at=at, runs=diff))
+    return _call(ctx).console.answer(api.audit_replay(place, at=at, runs=diff, tip=tip))
 
 
 @audit.command(epilog="Example: interlock audit verify --target prod")

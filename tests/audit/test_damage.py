@@ -14,7 +14,9 @@ from tests.audit.forge import Forge, history, part, replayed, write
 
 from interlock.engine.audit.replay import replay_at
 from interlock.engine.audit.tape import Flaw, Read, Tape, Tip, parts_of
+from interlock.engine.cases.auditing import replay_of
 from interlock.engine.diagnostics import Refused
+from interlock.engine.ledger.lines import read_line
 
 SWEPT = int(os.environ.get("INTERLOCK_SWEEP", "50"))
 
@@ -108,3 +110,23 @@ def test_a_ledger_is_found_by_file_directory_and_database_directory(forge: Forge
         with pytest.raises(Refused) as caught:
             parts_of(nothing)
         assert caught.value.findings[0].code == "S101"
+
+
+def test_replay_begins_at_a_known_tip_and_believes_no_other(forge: Forge, tmp_path: Path) -> None:
+    closes = [number for number, line in enumerate(forge.lines, start=1) if b'"event":"close"' in line]
+    cut = closes[0]
+    tip = f"{cut}:{read_line(forge.lines[cut - 1]).digest}"
+    directory = write(tmp_path / "whole", forge.data)
+    later = tmp_path / "later"
+    (later / "ledger").mkdir(parents=True)
+    (later / "ledger" / "000002.jsonl").write_bytes(b"".join(forge.lines[cut:]))
+    for place in (directory, later):
+        found = replay_of(place, at=None, runs=None, tip=tip)
+        assert found["replayed"].flaws == ()
+        assert (found["exit_code"], found["replayed"].records) == (0, len(forge.lines) - cut)
+    for place in (directory, later):
+        assert replay_of(place, at=None, runs=None, tip=f"{cut}:{'0' * 64}")["exit_code"] == 4
+    assert replay_of(later, at=None, runs=None)["exit_code"] == 4
+    for nothing in ("7", "7:abc", f"x:{'0' * 64}"):
+        with pytest.raises(Refused):
+            replay_of(directory, at=None, runs=None, tip=nothing)
