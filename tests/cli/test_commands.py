@@ -179,3 +179,23 @@ def test_values_behind_a_list_option_belong_to_it() -> None:
 @given(st.lists(st.text("ab+: ", min_size=1).filter(str.strip), max_size=4))
 def test_terms_are_words(values: list[str]) -> None:
     assert terms(values) == tuple(" ".join(values).split())
+
+
+def test_resume_takes_a_run_and_nothing_that_could_widen_or_narrow_its_plan(api: Any, interlock_: Run) -> None:
+    api.answer = samples.good_run
+    assert interlock_("resume", "20240101T0000", "--threads", "2", "--fail-fast", "--wait", "3").exit == 0
+    name, arguments, named = api.called
+    assert (name, arguments[1], named["threads"], named["fail_fast"]) == ("resume", "20240101T0000", 2, True)
+    assert interlock_("resume").exit == 0
+    assert api.called[1][1] is None
+    for option in ("--select", "--exclude", "--full-refresh", "--force", "--as-of", "--vars"):
+        assert interlock_("resume", option, "a").exit == 2
+
+
+def test_attach_takes_its_directory_and_archive_its_reason(api: Any, interlock_: Run) -> None:
+    api.answer = lambda: samples.every_result()["act"]
+    interlock_("ledger", "attach", "old.duckdb.interlock", "--yes", "--reason", "moved")
+    name, arguments, named = api.called
+    assert (name, arguments[1], named["reason"]) == ("attach", Path("old.duckdb.interlock"), "moved")
+    interlock_("ledger", "archive", "--yes", "--reason", "month")
+    assert (api.called[0], api.called[2]["reason"]) == ("archive", "month")
