@@ -24,6 +24,7 @@ from interlock.engine.compiler.relations import (
     Grouping,
     Rows,
     bound,
+    closed,
     find,
     replaced,
 )
@@ -170,6 +171,8 @@ class Nullability:
         if node.get("key_targets"):
             left = tuple(column.again(column.name, never_null=False) for column in left)
         assumed = _renamed(left, names)
+        for column in assumed:
+            column.also = frozenset()  # rows of the second branch need not keep to it
         memory = self._memory
         while True:
             self._memory = {**memory, id(node): assumed}
@@ -252,7 +255,38 @@ class Nullability:
             if found is None:
                 return None
             columns += found
+        if sum(map(self._expands, items)) == 1:
+            self._unnested(items, columns, env)
+        if env.rows.pads:
+            self._together(columns, env)
         return tuple(columns)
+
+    def _unnested(self, items: list[Tree], columns: list[Column], env: Env) -> None:
+        """The one list that is taken apart gives a row for each of its values, and no other."""
+        place = next(index for index, item in enumerate(items) if self._expands(item))
+        item = items[place]
+        if item.get("function_name") != "unnest" or len(columns) != len(items):
+            return
+        inner = arguments_of(item)[0]
+        name = inner.get("function_name")
+        listed = arguments_of(inner)
+        if name in _RANGES or (name == "list_value" and all(self.expressions.never_null(each, env) for each in listed)):
+            columns[place].never_null = True
+
+    def _together(self, columns: list[Column], env: Env) -> None:
+        """Which columns are not null where another is not: those that an outer join pads together."""
+        numbers: list[int | None] = []
+        for column in columns:
+            tree = column.expression[0] if column.expression is not None else {}
+            found = tree.get("column") if tree.get("type") == "BOUND_COLUMN" else None
+            if tree.get("type") == "COLUMN_REF":
+                found = find(tree.get("column_names", []), env)
+            numbers.append(found.number if isinstance(found, Column) else None)
+        for place, number in enumerate(numbers):
+            if number is None or columns[place].never_null:
+                continue
+            facts = closed(env.facts | {number}, env.rows.pads)
+            columns[place].also = frozenset(index for index, other in enumerate(numbers) if index != place and other in facts)
 
     def _item(self, item: Tree, env: Env) -> list[Column] | None:
         if item.get("type") == "STAR":
@@ -482,7 +516,21 @@ class Nullability:
     def _join(self, table: Tree, outer: Env | None) -> Rows:
         left = self._from(table["left"], outer)
         right = self._from(table["right"], Env(left, left.facts, outer))
+        if table.get("join_type") == "LEFT" and _is_true(table.get("condition")) and self._is_one_row(table["right"], left, outer):
+            table = {**table, "join_type": "INNER"}
         return joined(table, left, right, outer, self)
+
+    def _is_one_row(self, table: Tree, left: Rows, outer: Env | None) -> bool:
+        return (
+            table.get("type") == "SUBQUERY"
+            and "sample" not in table
+            and self._gives_one_row(table["subquery"]["node"], Env(left, left.facts, outer))
+        )
+
+
+def _is_true(condition: Tree | None) -> bool:
+    literal = (condition or {}).get("literal", {})
+    return literal.get("kind") == "BOOLEAN" and str(literal.get("text")).lower() == "true"
 
 
 def _expanding(macros: Mapping[str, str]) -> frozenset[str]:
@@ -563,9 +611,9 @@ def _is_list(arguments: list[Tree], env: Env) -> bool:
         return False
     tree = arguments[0]
     if tree.get("type") == "FUNCTION":
-        return tree.get("function_name") in {"range", "generate_series", "string_split", "split", "str_split"}
+        return tree.get("function_name") in {"list_value", "range", "generate_series", "string_split", "split", "str_split"}
     found = find(tree.get("column_names", []), env) if tree.get("type") == "COLUMN_REF" else None
-    return isinstance(found, Column) and found.type is not None and found.type.endswith("[]") and "STRUCT" not in found.type
+    return isinstance(found, Column) and found.type is not None and found.type.endswith("[]")
 
 
 def _own_name(item: Tree) -> str | None:

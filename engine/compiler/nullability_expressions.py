@@ -23,6 +23,8 @@ _COMPARISONS: Final = frozenset(
 )
 _NO_KEY: Final = frozenset({"SUBQUERY", "LAMBDA", "STAR", "OPERATOR_UNPACK", "PARAMETER"})
 _NOT_IN_KEYS: Final = frozenset({"query_location", "query_location_length", "alias", "class", "is_operator", "qualified_name"})
+_OF_ONE: Final = frozenset({"json_type", "json_array_length"})
+"""Never null of one argument that is not; with a path they look for what may not be there."""
 _CONCATENATIONS: Final = frozenset({"+", "||", "add"})
 _LENGTH_OF_TIME: Final = re.compile(r"\d+(\.\d+)? [a-z]+", re.IGNORECASE)
 
@@ -101,9 +103,19 @@ class Expressions:
         rule = _RULES.get(kind)
         if rule is not None and tree.keys() <= _KEYS.get(tree.get("class", ""), _NO_KEYS) and rule(self, tree, env):
             return True
+        if kind in {"OPERATOR_COALESCE", "CASE_EXPR"} and self._either_way(tree, env):
+            return True
         if kind in {"BOUND_COLUMN", "VALUE_PARAMETER"}:
             return kind == "VALUE_PARAMETER" or tree["column"].number in env.facts
         return self._known(tree, env)
+
+    def _either_way(self, tree: Tree, env: Env) -> bool:
+        """Whether it holds for rows that have the left side of a full join, and for those that have the right one."""
+        for sides in env.rows.alternatives:
+            worlds = [env.knowing(facts) for facts in sides]
+            if env not in worlds and all(_RULES[tree["type"]](self, tree, world) for world in worlds):
+                return True
+        return False
 
     def _known(self, tree: Tree, env: Env) -> bool:
         """Whether a predicate has said of this very expression that it is not null."""
@@ -176,11 +188,25 @@ class Expressions:
             return False
         for check in tree["case_checks"]:
             when = check["when_expr"]
+            if self._never_true(when, env):
+                continue
             if not self.never_null(check["then_expr"], env.knowing(self.if_true(when, env))):
                 return False
             if self.never_null(when, env):
                 env = env.knowing(self.if_false(when, env))
         return self.never_null(otherwise, env)
+
+    def _never_true(self, tree: Tree, env: Env) -> bool:
+        """Whether a condition asks for a null where there is none."""
+        match tree.get("type"):
+            case "OPERATOR_IS_NULL":
+                return self.never_null(tree["children"][0], env)
+            case "CONJUNCTION_AND":
+                return any(self._never_true(child, env) for child in tree["children"])
+            case "CONJUNCTION_OR":
+                return all(self._never_true(child, env) for child in tree["children"])
+            case _:
+                return False
 
     def _subquery(self, tree: Tree, env: Env) -> bool:
         kind = tree.get("subquery_type")
@@ -204,6 +230,11 @@ class Expressions:
             return env.grouping is not None and self._aggregate(tree, env, env.grouping)
         arguments = arguments_of(tree)
         scalars = self._scalars
+        if name == "if" and len(arguments) == 3:
+            check = {"when_expr": arguments[0], "then_expr": arguments[1]}
+            return self._case({"case_checks": [check], "else_expr": arguments[2]}, env)
+        if name in _OF_ONE and len(arguments) == 1:
+            return self._all(arguments, env)
         if name in scalars.never:
             return True
         if not arguments:
@@ -449,12 +480,19 @@ class Expressions:
     def _slice(self, tree: Tree, env: Env) -> bool:
         return len(tree["children"]) == 3 and self._all(tree["children"], env)
 
+    def _extract(self, tree: Tree, env: Env) -> bool:
+        """A letter of a text; of a list there may be none."""
+        child = tree["children"][0]
+        found = find(child.get("column_names", []), env) if child.get("type") == "COLUMN_REF" else None
+        return isinstance(found, Column) and found.type == "VARCHAR" and self._all(tree["children"], env)
+
     def _always(self, tree: Tree, env: Env) -> bool:  # noqa: ARG002 - a rule
         return True
 
 
 _RULES: Final[Mapping[str, Callable[[Expressions, Tree, Env], bool]]] = {
     **dict.fromkeys(_COMPARISONS, Expressions._comparison),  # noqa: SLF001 - its own table
+    "ARRAY_EXTRACT": Expressions._extract,  # noqa: SLF001
     "ARRAY_SLICE": Expressions._slice,  # noqa: SLF001
     "CASE_EXPR": Expressions._case,  # noqa: SLF001
     "COLLATE": Expressions._child,  # noqa: SLF001

@@ -59,6 +59,7 @@ def joined(table: Tree, left: Rows, right: Rows, outer: Env | None, statement: S
         pads,
         _star(left, right, merged, sure=sure),
         {**left.merged, **right.merged, **merged},
+        _alternatives(kind, left, right),
         opaque=left.opaque or right.opaque or not sure or any(column is None for pair in pairs.values() for column in pair),
     )
 
@@ -94,6 +95,20 @@ def _padded(kind: str, left: Rows, right: Rows, matched: Facts) -> tuple[Facts, 
             return NO_FACTS, (*pads, left_pad._replace(facts=left.facts), right_pad._replace(facts=right.facts))
         case _:
             return NO_FACTS, ()
+
+
+def _alternatives(kind: str, left: Rows, right: Rows) -> tuple[tuple[Facts, Facts], ...]:
+    match kind:
+        case "INNER" | "CROSS":
+            return (*left.alternatives, *right.alternatives)
+        case "LEFT":
+            return left.alternatives
+        case "RIGHT":
+            return right.alternatives
+        case "OUTER" | "FULL":
+            return ((left.facts, right.facts),)
+        case _:
+            return ()
 
 
 def _merged(kind: str, pairs: dict[str, tuple[Column | None, Column | None]]) -> tuple[dict[str, Column], dict[str, Column]]:

@@ -19,7 +19,7 @@ _numbers = itertools.count()
 class Column:
     """A column of a FROM clause or of a query. Two are the same only if they are the same object."""
 
-    __slots__ = ("expression", "json", "merged", "name", "never_null", "number", "table", "type")
+    __slots__ = ("also", "expression", "json", "merged", "name", "never_null", "number", "table", "type")
 
     def __init__(
         self,
@@ -51,12 +51,16 @@ class Column:
         self.merged = merged
         self.table = table
         self.type = type
+        self.also: frozenset[int] = frozenset()
+        """Positions of columns beside it that are not null either where it is not."""
 
     def again(self, name: str | None, *, never_null: bool | None = None) -> Column:
         """A column with the same values under another name."""
-        return Column(
+        column = Column(
             name, never_null=self.never_null if never_null is None else never_null, json=self.json, merged=(self,), type=self.type
         )
+        column.also = self.also
+        return column
 
 
 Columns: TypeAlias = tuple[Column, ...] | None
@@ -86,6 +90,8 @@ class Rows(NamedTuple):
     star: Columns = ()
     merged: Mapping[str, Column] = {}
     """Columns that USING and NATURAL make one, by name in small letters."""
+    alternatives: tuple[tuple[Facts, Facts], ...] = ()
+    """Of a full join: a row has its left side or its right one, so that one of these two holds."""
     opaque: bool = False
     """Bare names cannot be looked up: a NATURAL join of something unknown."""
 
@@ -172,7 +178,13 @@ def bound(name: str, columns: Columns, renamed: Iterable[str] = ()) -> Rows:
     names = [aliases[index] if index < len(aliases) else column.name for index, column in enumerate(columns)]
     names = distinct(names)
     fresh = tuple(column.again(name) for name, column in zip(names, columns, strict=True))
-    return Rows((Binding(name.lower(), fresh),), frozenset(column.number for column in fresh if column.never_null), star=fresh)
+    facts = frozenset(column.number for column in fresh if column.never_null)
+    pads = tuple(
+        Pad(frozenset({column.number}), frozenset(fresh[index].number for index in column.also if index < len(fresh)))
+        for column in fresh
+        if column.also
+    )
+    return Rows((Binding(name.lower(), fresh),), facts, pads, star=fresh)
 
 
 def distinct(names: list[str | None]) -> list[str | None]:
