@@ -6,6 +6,7 @@ A model starts as soon as what it reads is checkpointed; a refused one withholds
 from __future__ import annotations
 
 import heapq
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -120,7 +121,8 @@ def _take(work: Work) -> list[Item]:
     if first is None:
         return []
     taken = [first]
-    size = min(work.together, (len(work.ready) + 1) // work.workers)
+    # What small models cost is our own work, which more workers than cores do not speed up.
+    size = min(work.together, (len(work.ready) + 1) // min(work.workers, os.cpu_count() or 1))
     if size < 2 or not _may_share(work, first):
         return taken
     others: list[tuple[int, str]] = []
