@@ -68,6 +68,8 @@ class Word:
     """By digest of a `bootstrap` record that led to `bootstrapping`: model and run."""
     seals: dict[str, SealRow] = field(default_factory=dict)
     """Of closed runs."""
+    closed: dict[str, int] = field(default_factory=dict)
+    """Sequence of each run's `close`."""
     accepted_sequence: int = 0
     accepted: set[str] = field(default_factory=set)
     """Receipts whose word was taken."""
@@ -87,6 +89,7 @@ class Word:
                     self.receipts.setdefault(evidence.moved.receipt, (evidence.moved.model, entry.sequence, ""))
             case CloseEvidence() as evidence if entry.target == "closed":
                 self.seals[entry.subject] = evidence.seal_expected
+                self.closed[entry.subject] = entry.sequence
             case AcceptEvidence() as evidence:
                 self.accepted_sequence = entry.sequence
                 self.accepted |= {taken.head.receipt for taken in evidence.heads if taken.head.receipt is not None}
@@ -181,7 +184,7 @@ def _receipts(
                 because = f"the row of receipt {receipt[:12]} names another project, model or predecessor than its body"
                 yield Mismatch(topic="receipts", subject=model, code="K709", because=because)
             anchor = word.anchors.get(decoded.anchor)
-            if anchor is not None and anchor != (model.partition(":")[0], run) and decoded.moved is None:
+            if anchor is not None and anchor != (model.partition(":")[0], run) and decoded.action != "move":
                 because = f"receipt {receipt[:12]} names the attempt of `{anchor[0]}` in run {anchor[1]}"
                 yield Mismatch(topic="receipts", subject=model, code="K709", because=because)
             if receipt not in word.receipts and receipt not in word.checkpointed and decoded.anchor not in open_anchors:
@@ -276,7 +279,8 @@ def _seals(
         elif known != seal:
             yield Mismatch(topic="seals", subject=seal.run, code="K709", because="its seal in the warehouse is not the one in the ledger")
     for run, seal in word.seals.items():
-        if run not in there and seal.serial > serial_accepted:
+        # What was closed before a person took the warehouse's word may be gone: a backup was restored.
+        if run not in there and word.closed[run] > word.accepted_sequence:
             yield Mismatch(topic="seals", subject=run, code="K703", because=f"its seal (serial {seal.serial}) is not in the warehouse")
     # The seal's digest of heads holds as long as nothing was begun since.
     if seals and not open_runs and replay.fold.seal is not None and seals[-1].run == replay.fold.seal.run:

@@ -9,9 +9,15 @@ from tests.scenarios import expect, scenario
 from tests.scenarios.stage import Stage
 
 from interlock.engine.audit.replay import replay_at
+from interlock.engine.cli import main
 
 SPOILS_ITS_LEDGER = frozenset({"broken_ledger"})
 """Scenarios that end with a ledger that somebody changed; every other ledger is judged again, record by record."""
+
+ENDS_IN_AGREEMENT = frozenset(
+    {"day_rename_a_model", "day_restore_a_backup", "renamed_view_and_seed", "orphans", "materialization_changes", "killed_after_commit"}
+)
+"""Scenarios with everything that moves heads and receipts, after which `audit verify` must find nothing."""
 
 SCENARIOS = sorted((Path(__file__).parents[2] / "specs" / "scenarios").glob("*.toml"))
 
@@ -25,6 +31,9 @@ def test_scenario(path: Path, tmp_path: Path) -> None:
     for ledger in sorted(tmp_path.rglob("ledger")):
         if path.stem not in SPOILS_ITS_LEDGER and ledger.is_dir() and any(ledger.glob("0*.jsonl*")):
             assert replay_at(ledger).flaws == (), f"{path.stem}: what the product wrote does not replay"
+
+    if path.stem in ENDS_IN_AGREEMENT:
+        assert main(["audit", "verify", "--project", str(tmp_path), "--json"]) == 0, "ledger and warehouse do not agree"
 
 
 def test_there_are_enough_of_them_and_each_says_why() -> None:
