@@ -316,3 +316,14 @@ def test_an_import_gives_the_same_twice(tmp_path: Path, twice: int) -> None:
     two = imported(tmp_path / "two", shapes.restaurant())
     assert one.done.items == two.done.items
     assert {path: one.text(path) for path in one.done.files} == {path: two.text(path) for path in two.done.files}
+
+
+def test_a_test_s_macro_may_say_how_failures_are_counted(tmp_path: Path) -> None:
+    macro = """
+        {% test few(model) %}{{ config(fail_calc='sum(coalesce(n, 0))', severity='warn') }}
+        select count(*) - 3 as n from {{ model }}{% endtest %}
+    """
+    found = imported(tmp_path, {"models/m.sql": ONE, "macros/t.sql": macro, "models/s.yml": "models: [{name: m, data_tests: [few]}]"})
+    (check,) = load(found.out, environment={}).models["m"].checks
+    assert check.severity == "warn"
+    assert "sum(coalesce(n, 0)) as failures" in getattr(check.question, "sql", "")

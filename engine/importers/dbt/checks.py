@@ -118,6 +118,10 @@ def generic(session: Session, test: Test, entry: Any, column: str | None, about_
     except (CannotKeep, *t.EVALUATION) as error:
         test.problem = problem_of(error, test.path, test.line)
         return
+    # A test's macro may set its own configuration, such as how failures are counted; it is called last, so it wins.
+    config = table(merged(config, rendering.configs))
+    if not _usable(test, config):
+        return
     if failing is None:
         package, _, _ = name.rpartition(".")
         where = f" of package `{package}`" if package else ""

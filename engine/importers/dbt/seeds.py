@@ -72,6 +72,11 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
     if ragged is not None:
         node.refuse("D825", f"the row has {len(ragged[1])} cells and the header has {len(found[0])}", "correct the file", ragged[0])
         return
+    guessed = next((line for line, row in numbered for cell in row if cell and len(cell) > 1 and cell[0] == cell[-1] == "'"), None)
+    if guessed is not None:
+        why = "a cell stands between single quotes, and dbt's reader may take them for the file's own"
+        node.refuse("D825", why, "take the quotes off, or write double ones", guessed)
+        return
     header = [cell or "" for cell in found[0]]
     declared = {str(name).strip('"').lower(): str(type_) for name, type_ in (config.get("column_types") or {}).items()}
     types: dict[str, str] = {}
