@@ -143,7 +143,7 @@ def _bug(console: Console, error: Exception) -> int:
         code="X901",
         summary=f"a bug of Interlock: {type(error).__name__}",
         because=str(error),
-        remedy="please report it with the text above; if a run is open, the next `interlock run` or `interlock apply` closes it",
+        remedy="please report it with the text above; if a run is open, `interlock resume` goes on with it",
     )
     return console.refused([finding], status="failed", exit_code=BUG)
 

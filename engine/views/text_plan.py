@@ -38,7 +38,8 @@ def plan_text(result: PlanResult, look: Look) -> list[str]:
     lines = headed(result, look)
     lines += authority_lines(result.authority, look)
     lines += [
-        f"run {one_line(run)} did not end: the next `interlock apply` or `interlock run` settles it first" for run in result.open_runs
+        f"run {one_line(run)} did not end: `interlock resume` does the rest of its plan; the next `apply` or `run` ends it first"
+        for run in result.open_runs
     ]
     lines += [printable(said) for said in result.said]
     body = result.body
