@@ -174,6 +174,7 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
             case "sources":
                 for source in sources.found_in(entries, file.path, package.name):
                     found.sources.append(source)
+                    _freshness(found, source)
                     _declared(found, source.entry, None, file, package, ("sources", f"{source.source}.{source.name}"), "")
             case "macros" | "analyses" | "tests" | "data_tests":
                 for index, entry in enumerate(items(entries)):
@@ -207,6 +208,18 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
                         )
             case _:
                 found.refuse("config", str(section), file.path, value.at(section), "D809", "dbt has no such section", "see to its spelling")
+
+
+def _freshness(found: Found, source: SourceNode) -> None:
+    """A source's freshness, documented; a table's own `null` is not the same as none."""
+    holder = source.entry if "freshness" in source.entry else source.above
+    asked = holder.get("freshness")
+    if asked:
+        field_ = (source.entry if "loaded_at_field" in source.entry else source.above).get("loaded_at_field")
+        line = holder.at("freshness")
+        why = "freshness is asked of a model: a check `freshness` on one that reads the source, with the zone of its times"
+        text = f"loaded_at_field: {field_}\n{_plain(table(asked))}"
+        found.document("config", f"{source.source}.{source.name}.freshness", source.path, line, why, text)
 
 
 def _plain(entry: Table) -> str:

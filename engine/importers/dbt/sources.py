@@ -141,8 +141,6 @@ def convert(source: SourceNode, session: Session, places: Places, schemas: set[t
     ):
         made["columns"] = typed
         source.uses_types = True
-    if above.get("freshness") or entry.get("freshness") or config.get("freshness"):
-        source.notes.append("freshness is documented; a check `freshness` on a model that reads it asks the same")
     source.made = made
 
 
