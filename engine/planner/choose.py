@@ -45,6 +45,13 @@ def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
     unanswered = desk.facts.unanswered.get(model.name)
     if unanswered is not None and desk.options.adopt != model.name:
         return refuse("P425", f"its bounds could not be asked for: {unanswered}", "correct the model, or the rows that it reads")
+    cursor = desk.facts.cursors.get(model.name)
+    if cursor is not None and cursor.collated == "yes":
+        return refuse(
+            "L221",
+            "its watermark is text that is compared by a collation, so rows above the greatest value could be lost",
+            "write the column as `… COLLATE C`, or use another one",
+        )
     seen = desk.seen(model)
     row = _row(desk, model, seen)
     if desk.options.adopt == model.name:

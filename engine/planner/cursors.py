@@ -55,6 +55,8 @@ class Wish(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     range_low: str | None
     range_high: str | None
     covered: tuple[Span, ...]
+    text_query: str | None = None
+    """The model's SQL, where the cursor is text: whether it is compared byte by byte is asked, for no type says it."""
 
 
 def until_of(file: ModelFile, type_: str, as_of: datetime) -> str | None:
@@ -150,6 +152,15 @@ def _upper(wish: Wish) -> str | None:
     return f"greatest({end}, TRY({_cast(wish.high, wish.type)} + 1))"
 
 
+def _collated(wish: Wish) -> str:
+    """How many of one probe row are compared otherwise than byte by byte: a column keeps its collation through a union."""
+    if wish.text_query is None:
+        return "0"
+    name = '"' + wish.column.replace('"', '""') + '"'
+    probe = f"(SELECT {name} AS w FROM (\n{wish.text_query}\n) LIMIT 0) UNION ALL SELECT 'a'"
+    return f"(SELECT count(*) FROM ({probe}) WHERE NOT (w > 'B') OR w = '\u00e1')"
+
+
 def _given(text: str | None, type_: str) -> str | None:
     return None if text is None else f"TRY_CAST({string(text)} AS {type_})"
 
@@ -167,7 +178,7 @@ def _question(wish: Wish) -> str:
     listed = ", ".join(f"CAST({point} AS {wish.type})" for point in points)
     order = f"list_transform(list_sort(list_distinct([{listed}])), lambda x: CAST(x AS VARCHAR))" if points else "[]::VARCHAR[]"
     texts = "[" + ", ".join(_text(_cast(end, wish.type)) for end in ends) + "]::VARCHAR[]"
-    fields += [f"'order': {order}", f"'ends': {texts}"]
+    fields += [f"'order': {order}", f"'ends': {texts}", f"'collated': {_collated(wish)}"]
     return "{" + ", ".join(fields) + "}"
 
 
@@ -198,6 +209,7 @@ def _facts(wish: Wish, answer: Mapping[str, Any]) -> CursorFacts:
         covered=merged((*covered, *holes, last), order),
         covered_backfill=merged((*covered, backfill), order),
         ranges=merged((*holes, last), order),
+        collated="yes" if answer["collated"] else "no",
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from interlock.engine.planner.recovery import ModelHead, ModelLedger, ModelTarget
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen
 from interlock.machines.evidence import Column, Fingerprint, Head, Missing, Observation, Present, ReceiptBody, Span, Watermark
@@ -27,6 +29,8 @@ class CursorFacts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     covered_backfill: tuple[Span, ...]
     ranges: tuple[Span, ...]
     """Ranges that an ordinary extension replaces: missing ones, and the last one up to the end."""
+    collated: Literal["yes", "no"] = "no"
+    """Whether its text is compared by a collation, so that the greatest value is not the greatest."""
 
 
 class Facts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

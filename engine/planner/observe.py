@@ -157,7 +157,7 @@ def _wishes(
         until = until_of(model.file, column.type, as_of)
         is_partition = model.file.strategy == "partition"
         observed = is_partition and until is None and model.file.until != "none" and family(column.type) == "number" and stands
-        may_be_read = observed and not (set(model.tables_read) | set(model.views_read)) & selected
+        standing = not (set(model.tables_read) | set(model.views_read)) & selected
         yield Wish(
             model=name,
             column=column.name,
@@ -166,7 +166,8 @@ def _wishes(
             lookback=model.file.lookback,
             width=model.file.partition if is_partition else None,
             until=until,
-            upper_query=model.sql if may_be_read else None,
+            upper_query=model.sql if observed and standing else None,
+            text_query=model.sql if standing and family(column.type) == "text" else None,
             range_low=options.range_low,
             range_high=options.range_high,
             covered=body.ranges if body is not None and stands else (),
