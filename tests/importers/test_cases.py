@@ -74,7 +74,8 @@ def test_a_package_that_is_missing_is_named_with_its_macro(tmp_path: Path) -> No
     assert "date_trunc('day', ts)" in found.sql("b")
     refused = found.item("c")
     assert (refused.code, refused.line) == ("D806", 2)
-    assert "dbt_utils" in refused.why
+    assert "`dbt_utils.star`: package `dbt_utils` is not there" in refused.why
+    assert any("dbt_utils.star (1)" in said for said in found.done.said)
 
 
 def test_the_project_s_override_of_a_package_s_macro_wins_and_is_said(tmp_path: Path) -> None:

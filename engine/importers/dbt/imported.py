@@ -181,6 +181,9 @@ def _said(conversion: Conversion, items: tuple[Item, ...], unknown: tuple[str, .
     kind = conversion.found.tree.profile.get("type")
     if kind not in {None, "duckdb"}:
         said.append(f"the project was written for {kind}; its SQL was taken as DuckDB reads it, and what DuckDB refuses is refused")
+    absent = Counter(name for item in items if item.code == "D806" for name in re.findall(r"nothing is called `([\w.]+)`", item.why))
+    if absent:
+        said.append(f"macros that are not there: {', '.join(f'{name} ({count})' for name, count in absent.most_common(20))}")
     if conversion.found.tree.missing:
         said.append(
             f"packages that are not there: {', '.join(sorted(set(conversion.found.tree.missing)))}; run `dbt deps`, and import again"

@@ -192,9 +192,26 @@ def evaluate(session: Session, node: Node, project_levels: list[Any]) -> None:
             node.text = _text(session, node, again)
             node.rendering = rendering = again
     except (CannotKeep, *t.EVALUATION) as error:
-        node.problem = problem_of(error, node.file.path, node.line)
+        node.problem = _with_call(node, problem_of(error, node.file.path, node.line))
     node.config = merged(lower, rendering.configs)
     _finish_config(session, node)
+
+
+def _with_call(node: Node, problem: Problem) -> Problem:
+    """Where a name is missing, the whole call: `dbt_utils.star` and how often it stands there."""
+    missing = re.match(r"nothing is called `(\w+)`", problem.why)
+    tree = node.tree if node.tree is not None else node.body.tree if node.body is not None else None
+    if problem.code != "D806" or missing is None or tree is None:
+        return problem
+    made = [call for call in t.calls(tree) if missing[1] in call.path[:-1]]
+    here = next((call for call in made if call.line == problem.line), made[0] if made else None)
+    if here is None:
+        return problem
+    name = ".".join(here.path)
+    times = sum(call.path == here.path for call in made)
+    count = f", called {times} times here" if times > 1 else ""
+    problem.why = problem.why.replace(missing[0], f"nothing is called `{name}`: package `{missing[1]}` is not there{count}", 1)
+    return problem
 
 
 def _text(session: Session, node: Node, rendering: Rendering) -> str:
