@@ -186,6 +186,25 @@ def test_a_run_is_found_by_how_it_begins_even_where_that_is_a_number(books: Path
     assert "3. close" in drawn
 
 
+def test_a_report_and_drawings_are_made_of_a_run_and_of_the_project(books: Path, tmp_path: Path, interlock: Command) -> None:
+    at = ("--project", str(books))
+    out = tmp_path / "night.html"
+    made = interlock("report", "--out", str(out), *at)["result"]
+    html = out.read_text(encoding="utf-8")
+    assert (made["models"], made["bytes"]) == (3, len(html.encode()))
+    assert "<b>remedy:</b>" in html
+    assert "amounts_are_positive" in html
+    assert '"name":"amount","value":"stg_sales.amount"' in html
+    assert made["run"] == runs_of(books, interlock)[2]
+    interlock("report", "nothing", "--out", str(out), *at, exits=3)
+    interlock("report", "--out", str(tmp_path / "no" / "where.html"), *at, exits=4)
+    svg = interlock("lineage", "--format", "svg", *at)["result"]["text"]
+    assert svg.startswith("<svg")
+    assert "sales" in svg
+    way = interlock("diagram", "--run", made["run"], "--model", "sales", "--format", "txt", *at)["result"]["text"]
+    assert "3. commit: no_error_check_failed [G527]" in way
+
+
 def refusal(code: str, directory: Path) -> dict[str, Any]:
     """A ledger in which a model was refused with this code, and what is said of it."""
     forge = Forge()

@@ -16,6 +16,7 @@ from typing import Any
 
 CHROMIUM = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
 WAIT_SECONDS = 60
+ASKED_MAX = 200_000
 ON_3_AND_4 = """
 import fcntl, os, sys
 read, write = (fcntl.fcntl(int(each), fcntl.F_DUPFD, 20) for each in sys.argv[1:3])
@@ -76,8 +77,10 @@ class Page:
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
         self.ask("Page.navigate", url=path.as_uri())
-        while self.value("(document.documentElement || {dataset: {}}).dataset.ready") != "yes":
-            continue
+        for _ in range(ASKED_MAX):
+            if self.value("(document.documentElement || {dataset: {}}).dataset.ready") == "yes":
+                return
+        raise AssertionError("the page's script did not come to its end")
 
     def value(self, expression: str) -> Any:
         """What an expression of the page is."""
