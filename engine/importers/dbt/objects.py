@@ -103,7 +103,7 @@ class Refusing:
 
 
 class Now:
-    """A name whose value is that of the template being evaluated."""
+    """A name whose value is that of the template being evaluated. A part of it that is not known is refused, never empty."""
 
     def __init__(self, find: Callable[[], Any]) -> None:
         self._find = find
@@ -112,17 +112,20 @@ class Now:
         if name.startswith("__"):
             raise AttributeError(name)
         found = self._find()
-        if found is None:
-            raise CannotKeep("D805", "it is read where there is no model", "write its value")
-        return found.get(name) if isinstance(found, dict) else getattr(found, name)
+        known = found if isinstance(found, dict) else vars(found) if found is not None and not isinstance(found, str) else {}
+        if name in known:
+            return known[name]
+        if hasattr(type(found), name):
+            return getattr(found, name)
+        raise CannotKeep("D805", f"`{name}` of the model is read, which is not known before it runs", "write its value")
 
     def __getitem__(self, name: str) -> Any:
         return getattr(self, name)
 
     def get(self, name: str, default: Any = None) -> Any:
         """As a mapping's."""
-        found = self._find()
-        return found.get(name, default) if isinstance(found, dict) else default
+        del default
+        return getattr(self, name)
 
     def __str__(self) -> str:
         return str(self._find())

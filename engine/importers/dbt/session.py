@@ -31,6 +31,8 @@ TYPES: Final = {
     "numeric": "numeric",
     "bigint": "BIGINT",
 }
+DEFAULTS: Final = {"materialized": "view", "enabled": True, "tags": [], "meta": {}}
+"""What `config.get` finds where nothing is set."""
 NOT_GIVEN: Final = object()
 DATABASE: Final = "it asks the database while the template is compiled"
 ASKS: Final = "write what it answers into the model, or make it a join; then import again"
@@ -95,7 +97,8 @@ class _Target:
 
     def get(self, name: str, default: Any = None) -> Any:
         """As a mapping's."""
-        return self[name] if name in self._values else default
+        del default
+        return self[name]
 
 
 class _Adapter:
@@ -142,7 +145,7 @@ class _Config:
     def get(self, key: str, default: Any = None, **_: Any) -> Any:
         """A value of the merged configuration."""
         self._session.current.config_read = True
-        found = {**self._session.current.config, **self._session.current.configs}.get(key)
+        found = {**DEFAULTS, **self._session.current.config, **self._session.current.configs}.get(key)
         return default if found is None else found
 
     meta_get = get
