@@ -23,6 +23,8 @@ from interlock.engine.views.text_state import moment_words
 
 DRAWN_OPEN_MAX = 150
 """Models up to which the drawing is shown at once; a larger one is opened by a click."""
+REFUSALS_OPEN_MAX = 12
+"""Refusals that are shown at once; those beyond are opened by a click."""
 BARS_MAX = 400
 """Models of the timeline that are shown; the longest ones."""
 
@@ -96,16 +98,25 @@ def _refusals(models: Sequence[ReportModel]) -> Iterable[str]:
     if not refused:
         return
     yield f"<h2>Refused: {counted(len(refused), 'model')}</h2>"
-    for model in first:
-        yield f'<div class="refusal"><button class="name" data-name="{escape(model.name)}">{_text(model.name)}</button>'
-        yield f"<p>[{_text(model.code)}] {_text(model.because)}</p>"
-        yield from (f'<p class="dim">would have had to be true: {_text(need)}</p>' for need in model.needed)
-        yield f"<p><b>remedy:</b> {_text(model.remedy)}</p></div>"
+    for model in first[:REFUSALS_OPEN_MAX]:
+        yield from _refusal(model)
+    if len(first) > REFUSALS_OPEN_MAX:
+        yield f"<details><summary>{len(first) - REFUSALS_OPEN_MAX} more that were refused</summary>"
+        for model in first[REFUSALS_OPEN_MAX:]:
+            yield from _refusal(model)
+        yield "</details>"
     withheld = [model for model in refused if model.withheld == "yes"]
     if withheld:
         links = ", ".join(f'<button data-name="{escape(model.name)}">{_text(model.name)}</button>' for model in withheld[:200])
         more = f" and {len(withheld) - 200} more" if len(withheld) > 200 else ""
         yield f"<p>Withheld, because something that they read was refused: {links}{more}</p>"
+
+
+def _refusal(model: ReportModel) -> Iterable[str]:
+    yield f'<div class="refusal"><button class="name" data-name="{escape(model.name)}">{_text(model.name)}</button>'
+    yield f"<p>[{_text(model.code)}] {_text(model.because)}</p>"
+    yield from (f'<p class="dim">would have had to be true: {_text(need)}</p>' for need in model.needed)
+    yield f"<p><b>remedy:</b> {_text(model.remedy)}</p></div>"
 
 
 def _dag(report: Report) -> Iterable[str]:
