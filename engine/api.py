@@ -25,7 +25,7 @@ from interlock.engine.api_audit import (
     lineage,
     report,
 )
-from interlock.engine.api_sources import sources_diff, sources_pin
+from interlock.engine.api_sources import diff_contracts, sources_diff, sources_pin
 from interlock.engine.clock import Clock, system_clock
 from interlock.engine.clock import moment as moment_of
 from interlock.engine.context import Context, open_context
@@ -80,6 +80,7 @@ __all__ = [
     "diagram_diff",
     "diagram_run",
     "diff",
+    "diff_contracts",
     "doctor",
     "explain",
     "import_dbt",

@@ -1,4 +1,4 @@
-"""The use cases about sources, part of `interlock.engine.api`."""
+"""The use cases about sources and contracts, part of `interlock.engine.api`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from interlock.engine import outcome as outcomes
 from interlock.engine.context import Context
 from interlock.engine.context import ground_of as _ground
 from interlock.engine.context import where_of as _where
-from interlock.engine.results import Outcome
+from interlock.engine.results import DiffResult, Outcome
 from interlock.engine.results_audit import DrawnResult
 
 
@@ -39,3 +39,18 @@ def sources_diff(ctx: Context, names: Sequence[str] = ()) -> DrawnResult:
     return DrawnResult(
         command="sources diff", outcome=outcome, exit_code=code, findings=findings, format="txt", text=text, **_where(ground)
     )
+
+
+def diff_contracts(ctx: Context) -> DiffResult:
+    """What models promised in the last plan that was applied, beside what they promise now.
+
+    Raises:
+        Refused: no plan was applied yet, or the project does not compile.
+    """
+    from interlock.engine.cases.contract_changes import contract_changes  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=False)
+    plan, found = contract_changes(ground)
+    outcome: Outcome = "refused" if any(each.code for each in found) else "done"
+    code = outcomes.exit_of(outcome)
+    return DiffResult(command="diff", outcome=outcome, exit_code=code, plan=plan, differences=found, about="contracts", **_where(ground))

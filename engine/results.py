@@ -196,10 +196,11 @@ class CheckResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class DiffResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A plan against the working tree and the warehouse as they are now."""
+    """A plan against the working tree and the warehouse as they are now; or the contracts of the last one against those of today."""
 
     plan: str
     differences: tuple[Difference, ...]
+    about: Literal["plan", "contracts"] = "plan"
 
 
 class ActResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -330,8 +330,11 @@ def ls(
 @app.command(epilog="Example: interlock diff 3f9c2a…")
 def diff(
     ctx: typer.Context,
-    plan_id: Annotated[str, typer.Argument(metavar="PLAN", help="The id that `interlock plan` printed.")],
+    plan_id: Annotated[str | None, typer.Argument(metavar="PLAN", help="The id that `interlock plan` printed.")] = None,
     *,
+    contracts: Annotated[
+        bool, typer.Option("--contracts", help="Compare what models promise with what they promised when they were last applied.")
+    ] = False,
     project: o.Project = None,
     target: o.Target = None,
     variables: o.Variables = None,
@@ -341,10 +344,13 @@ def diff(
     """Compare a saved plan with how things are now. Looks at the working tree and the warehouse, and changes neither."""
     from interlock.engine import api  # noqa: PLC0415
 
+    if contracts == (plan_id is not None):
+        raise NotUnderstoodError("name a plan, or write --contracts")
+
     del json
     call = _call(ctx)
     context = call.open(project=project, target=target, variables=variables, wait=wait)
-    return call.console.answer(api.diff(context, plan_id))
+    return call.console.answer(api.diff_contracts(context) if plan_id is None else api.diff(context, plan_id))
 
 
 @app.command(epilog="Example: interlock adopt dim_customers --target dev")

@@ -173,9 +173,25 @@ def _what_next(result: PlanResult, body: PlanBody, plan: str, look: Look) -> lis
     return [*lines, f"      interlock show {shown} prints the SQL"]
 
 
+def _contracts(result: DiffResult, look: Look) -> list[str]:
+    """What models promise now, beside what they promised when they were last applied."""
+    if not result.differences:
+        return ["every model promises what it promised when it was last applied"]
+    lines: list[str] = []
+    for difference in result.differences:
+        lines += ["", look.ink(one_line(difference.subject), "red" if difference.code else "green", "bold")]
+        lines += indented(difference.planned, " " * 9, first="  before:  ")
+        lines += indented(difference.found, " " * 9, first="  now:     ")
+        lines += indented(difference.remedy, " " * 9, first="  reach:   ")
+    breaking = sum(bool(difference.code) for difference in result.differences)
+    return [*lines, "", f"{counted(len(result.differences), 'change')} of contracts, {breaking} breaking"]
+
+
 def diff_text(result: DiffResult, look: Look) -> list[str]:
     """A plan beside the working tree and the warehouse as they are now."""
     lines = [*headed(result, look), f"plan {short(result.plan)}"]
+    if result.about == "contracts":
+        return [*lines, *_contracts(result, look)]
     if not result.differences:
         return [*lines, "everything that the plan rests on is as it was: it can be applied"]
     for difference in result.differences:

@@ -27,7 +27,7 @@ class StandIn:
             *("init", "import_dbt", "compile_", "plan", "apply", "run", "check", "status", "show", "ls", "diff"),
             *("adopt", "reset", "accept_warehouse", "compare", "explain", "resume", "attach", "archive", "doctor"),
             *("audit_log", "audit_log_stream", "audit_explain", "audit_replay", "audit_verify", "audit_bundle"),
-            *("diagram", "diagram_run", "diagram_diff", "lineage", "report", "sources_pin", "sources_diff"),
+            *("diagram", "diagram_run", "diagram_diff", "lineage", "report", "sources_pin", "sources_diff", "diff_contracts"),
         ):
             setattr(module, name, self._recorder(name))
         module.open_context = self._open  # type: ignore[attr-defined]
