@@ -154,7 +154,7 @@ class Writer:
     def relation(self, depth: int) -> tuple[str, list[str]]:
         name = self.name()
         if depth and self.chance.random() < 0.4:
-            return f"({self.query(depth - 1)}) AS {name}(p, q)", [f"{name}.p"]
+            return f"({self.query(depth - 1)}) AS {name}(p, q)", [f"{name}.p", f"{name}.q"]
         if self.chance.random() < 0.15:
             kind = self.chance.choice(("LEFT", "RIGHT", "FULL", "INNER"))
             using = (
