@@ -92,6 +92,11 @@ def look(
     by_model = {head.model: head for head in heads}
     wanted = _models_looked_at(compiled, selected, by_model, options)
     bodies = read_bodies(reader, project, (by_model[name] for name in sorted(wanted) if name in by_model)) if reader is not None else {}
+    for name in sorted(wanted & by_model.keys()):
+        receipt = by_model[name].receipt
+        if reader is not None and receipt is not None and name not in bodies:
+            message = f"the head of `{name}` names receipt {receipt[:12]}, which is not there"
+            raise Unreadable(message)
     sources = _sources_of(compiled, selected)
     cursors: dict[str, CursorFacts] = {}
     unanswered: dict[str, str] = {}
