@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from interlock.engine.compiler.nullability_expressions import Expressions, arguments_of
+from interlock.engine.compiler.nullability_expressions import Expressions
 from interlock.engine.compiler.nullability_functions import table as functions_table
 from interlock.engine.compiler.nullability_joins import joined
 from interlock.engine.compiler.nullability_pivots import pivoted, unpivoted
+from interlock.engine.compiler.nullability_sets import by_name, renamed, side_by_side
+from interlock.engine.compiler.nullability_trees import arguments_of
 from interlock.engine.compiler.reading import Cte, Reading
 from interlock.engine.compiler.relations import (
     NO_FACTS,
@@ -151,13 +153,13 @@ class Nullability:
             self.conditions += [("set", {"type": "BOUND_COLUMN", "column": column}, nowhere) for branch in known for column in branch]
         match node.get("setop_type"):
             case "UNION":
-                return _side_by_side(known, all)
+                return side_by_side(known, all)
             case "INTERSECT":
-                return _side_by_side(known, any)
+                return side_by_side(known, any)
             case "EXCEPT":
-                return _side_by_side(known, lambda flags: next(iter(flags)))
+                return side_by_side(known, lambda flags: next(iter(flags)))
             case "UNION_BY_NAME":
-                return _by_name(known)
+                return by_name(known)
             case _:
                 return None
 
@@ -170,7 +172,7 @@ class Nullability:
             return None
         if node.get("key_targets"):
             left = tuple(column.again(column.name, never_null=False) for column in left)
-        assumed = _renamed(left, names)
+        assumed = renamed(left, names)
         for column in assumed:
             column.also = frozenset()  # rows of the second branch need not keep to it
         memory = self._memory
@@ -473,7 +475,7 @@ class Nullability:
         if id(node) not in self._memory:
             self._memory[id(node)] = self.query(node, None)
         columns = self._memory[id(node)]
-        return None if columns is None else _renamed(columns, cte.entry.get("aliases", ()))
+        return None if columns is None else renamed(columns, cte.entry.get("aliases", ()))
 
     def _values(self, values: list[list[Tree]], outer: Env | None) -> Columns:
         env = Env(NO_ROWS, NO_FACTS, outer)
@@ -545,44 +547,6 @@ def _expanding(macros: Mapping[str, str]) -> frozenset[str]:
         if not more:
             return frozenset(found)
         found |= more
-
-
-def _side_by_side(branches: list[tuple[Column, ...]], rule: Callable[[Iterable[bool]], bool]) -> Columns:
-    if len({len(branch) for branch in branches}) != 1:
-        return None
-    found: list[Column] = []
-    for columns in zip(*branches, strict=True):
-        mixed = len({column.json for column in columns}) > 1
-        found.append(
-            Column(
-                columns[0].name,
-                never_null=not mixed and rule(column.never_null for column in columns),
-                json=any(column.json for column in columns),
-                merged=columns,
-            )
-        )
-    return tuple(found)
-
-
-def _by_name(branches: list[tuple[Column, ...]]) -> Columns:
-    named = [{column.name.lower(): column for column in branch if column.name is not None} for branch in branches]
-    if any(len(columns) < len(branch) for columns, branch in zip(named, branches, strict=True)):
-        return None
-    names = list(dict.fromkeys(name for columns in named for name in columns))
-    found: list[Column] = []
-    for name in names:
-        there = [columns[name] for columns in named if name in columns]
-        mixed = len({column.json for column in there}) > 1
-        never_null = len(there) == len(branches) and not mixed and all(column.never_null for column in there)
-        found.append(Column(there[0].name, never_null=never_null, json=any(column.json for column in there), merged=tuple(there)))
-    return tuple(found)
-
-
-def _renamed(columns: tuple[Column, ...], names: Iterable[str]) -> tuple[Column, ...]:
-    aliases = list(names)
-    if not aliases:
-        return columns
-    return tuple(column.again(aliases[index] if index < len(aliases) else column.name) for index, column in enumerate(columns))
 
 
 def _plain_modifiers(node: Tree) -> bool:

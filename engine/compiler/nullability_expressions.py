@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from interlock.engine.compiler.functions import CLOCK_WORDS, is_volatile
 from interlock.engine.compiler.nullability_functions import DIVISIONS, Table
+from interlock.engine.compiler.nullability_trees import (
+    arguments_of,
+    common_to,
+    is_null,
+    is_text_type,
+    is_value,
+    names_json,
+    reaches_the_row,
+    union_of,
+)
 from interlock.engine.compiler.relations import NO_FACTS, Column, Columns, Env, Fact, Facts, Field, Grouping, find
 from interlock.engine.warehouse.duckdb.parser import Tree
 
@@ -26,7 +35,6 @@ _NOT_IN_KEYS: Final = frozenset({"query_location", "query_location_length", "ali
 _OF_ONE: Final = frozenset({"json_type", "json_array_length"})
 """Never null of one argument that is not; with a path they look for what may not be there."""
 _CONCATENATIONS: Final = frozenset({"+", "||", "add"})
-_LENGTH_OF_TIME: Final = re.compile(r"\d+(\.\d+)? [a-z]+", re.IGNORECASE)
 
 _EVERYWHERE: Final = frozenset({"class", "type", "alias", "query_location", "query_location_length"})
 _NO_KEYS: Final[frozenset[str]] = frozenset()
@@ -99,7 +107,7 @@ class Expressions:
         if kind == "COLUMN_REF":
             return self._column(tree, env)
         if kind == "VALUE_CONSTANT":
-            return _is_value(tree)
+            return is_value(tree)
         rule = _RULES.get(kind)
         if rule is not None and tree.keys() <= _KEYS.get(tree.get("class", ""), _NO_KEYS) and rule(self, tree, env):
             return True
@@ -140,7 +148,7 @@ class Expressions:
         if tree.get("try_cast"):
             return False
         child = tree["child"]
-        if self.json(child, env) and not _is_text_type(tree):
+        if self.json(child, env) and not is_text_type(tree):
             return False
         return self.never_null(child, env)
 
@@ -298,8 +306,10 @@ class Expressions:
         if tree.get("exclude_clause", "NO_OTHER") not in {"NO_OTHER", "TIES"}:
             return False
         start, end = tree.get("start", ""), tree.get("end", "")
-        starts = start == "UNBOUNDED_PRECEDING" or start.startswith("CURRENT_ROW") or _is_back(start, "PRECEDING", tree.get("start_expr"))
-        ends = end == "UNBOUNDED_FOLLOWING" or end.startswith("CURRENT_ROW") or _is_back(end, "FOLLOWING", tree.get("end_expr"))
+        starts = (
+            start == "UNBOUNDED_PRECEDING" or start.startswith("CURRENT_ROW") or reaches_the_row(start, "PRECEDING", tree.get("start_expr"))
+        )
+        ends = end == "UNBOUNDED_FOLLOWING" or end.startswith("CURRENT_ROW") or reaches_the_row(end, "FOLLOWING", tree.get("end_expr"))
         return starts and ends
 
     # --- what follows ---------------------------------------------------------------------------------------------------
@@ -308,9 +318,9 @@ class Expressions:
         """What is not null in rows in which a predicate is true."""
         match tree.get("type"):
             case "CONJUNCTION_AND":
-                return _union(self.if_true(child, env) for child in tree["children"])
+                return union_of(self.if_true(child, env) for child in tree["children"])
             case "CONJUNCTION_OR":
-                return _common(self.if_true(child, env) for child in tree["children"])
+                return common_to(self.if_true(child, env) for child in tree["children"])
             case "OPERATOR_NOT":
                 return self.if_false(tree["children"][0], env)
             case "OPERATOR_IS_NOT_NULL":
@@ -318,15 +328,15 @@ class Expressions:
             case "OPERATOR_IS_NULL":
                 return NO_FACTS
             case "COMPARE_BETWEEN":
-                return _union(self.if_not_null(tree[part], env) for part in ("input", "lower", "upper"))
+                return union_of(self.if_not_null(tree[part], env) for part in ("input", "lower", "upper"))
             case "COMPARE_NOT_DISTINCT_FROM":
                 left, right = tree["left"], tree["right"]
                 facts = self.if_not_null(left, env) if self.never_null(right, env) else NO_FACTS
                 return facts | (self.if_not_null(right, env) if self.never_null(left, env) else NO_FACTS)
             case "COMPARE_DISTINCT_FROM":
                 left, right = tree["left"], tree["right"]
-                facts = self.if_not_null(left, env) if _is_null(right) else NO_FACTS
-                return facts | (self.if_not_null(right, env) if _is_null(left) else NO_FACTS)
+                facts = self.if_not_null(left, env) if is_null(right) else NO_FACTS
+                return facts | (self.if_not_null(right, env) if is_null(left) else NO_FACTS)
             case "SUBQUERY":
                 return self.if_not_null(tree["child"], env) if tree.get("subquery_type") == "ANY" else NO_FACTS
             case "COLUMN_REF" if isinstance(found := find(tree.get("column_names", []), env), dict):
@@ -338,9 +348,9 @@ class Expressions:
         """What is not null in rows in which a predicate is false."""
         match tree.get("type"):
             case "CONJUNCTION_AND":
-                return _common(self.if_false(child, env) for child in tree["children"])
+                return common_to(self.if_false(child, env) for child in tree["children"])
             case "CONJUNCTION_OR":
-                return _union(self.if_false(child, env) for child in tree["children"])
+                return union_of(self.if_false(child, env) for child in tree["children"])
             case "OPERATOR_NOT":
                 return self.if_true(tree["children"][0], env)
             case "OPERATOR_IS_NULL":
@@ -392,7 +402,7 @@ class Expressions:
         if name in _CONCATENATIONS and not any(self._is_scalar(argument, env) for argument in arguments):
             return NO_FACTS
         if name in self._passing:
-            return _union(self.if_not_null(argument, env) for argument in arguments)
+            return union_of(self.if_not_null(argument, env) for argument in arguments)
         if name in self._scalars.first or name == "nullif":
             return self.if_not_null(arguments[0], env) if arguments else NO_FACTS
         return NO_FACTS
@@ -400,7 +410,7 @@ class Expressions:
     def _is_scalar(self, tree: Tree, env: Env) -> bool:
         """Whether it is surely no list: `[1] || NULL` is not null, `'a' || NULL` is."""
         if tree.get("type") == "VALUE_CONSTANT":
-            return _is_value(tree)
+            return is_value(tree)
         if tree.get("type") == "OPERATOR_CAST":
             return "[" not in str(tree.get("type_expr")).replace("[]", "").replace("[{", "")
         if tree.get("type") == "FUNCTION" and tree.get("function_name") in {"+", "-", "*", "/", "||"}:
@@ -459,13 +469,13 @@ class Expressions:
             case "BOUND_COLUMN":
                 return bool(tree["column"].json)
             case "OPERATOR_CAST":
-                return _names_json(str(tree.get("type_expr")))
+                return names_json(str(tree.get("type_expr")))
             case "SUBQUERY":
                 columns, _ = self._query(tree["subquery"]["node"], env)
                 return columns is None or any(column.json for column in columns)
             case "FUNCTION":
                 name = tree.get("function_name", "").lower()
-                if name in self._macros or name == "->" or _names_json(name):
+                if name in self._macros or name == "->" or names_json(name):
                     return True
         return any(self.json(part, env) for part in tree.values() if isinstance(part, dict | list))
 
@@ -529,11 +539,6 @@ _RULES: Final[Mapping[str, Callable[[Expressions, Tree, Env], bool]]] = {
 }
 
 
-def arguments_of(tree: Tree) -> list[Tree]:
-    """The arguments of a call."""
-    return [argument["expression"] for argument in tree.get("arguments", ())]
-
-
 def _holds(number: int, env: Env) -> bool:
     scope: Env | None = env
     while scope is not None:
@@ -555,48 +560,3 @@ def _without_alias(names: list[str], env: Env) -> Env:
     )
     without.window = env.window
     return without
-
-
-def _is_value(tree: Tree) -> bool:
-    literal = tree.get("literal", {})
-    return bool(literal.get("kind")) and literal["kind"] != "NULL_LITERAL"
-
-
-def _is_null(tree: Tree) -> bool:
-    return tree.get("type") == "VALUE_CONSTANT" and tree.get("literal", {}).get("kind") == "NULL_LITERAL"
-
-
-def _is_text_type(tree: Tree) -> bool:
-    expression = tree.get("type_expr", {})
-    return expression.get("type_name", "").upper() in {"VARCHAR", "TEXT", "STRING", "CHAR", "BPCHAR", "JSON"}
-
-
-def _names_json(text: str) -> bool:
-    small = text.lower()
-    return "json" in small or "variant" in small
-
-
-def _is_back(bound: str, direction: str, expression: Any) -> bool:
-    """`n PRECEDING` of a constant that is not negative, so that the frame reaches the current row."""
-    return bound.startswith(f"EXPR_{direction}") and expression is not None and _is_not_negative(expression)
-
-
-def _is_not_negative(tree: Any) -> bool:
-    if tree.get("type") == "VALUE_CONSTANT":
-        literal = tree.get("literal", {})
-        if literal.get("kind") == "STRING":
-            return bool(_LENGTH_OF_TIME.fullmatch(literal.get("text", "").strip()))
-        return literal.get("kind") != "NULL_LITERAL" and bool(re.fullmatch(r"[\d.]+", literal.get("text", "")))
-    if tree.get("type") == "OPERATOR_CAST":
-        return not tree.get("try_cast") and _is_not_negative(tree["child"])
-    name = tree.get("function_name", "")
-    return tree.get("type") == "FUNCTION" and (name == "trunc" or name.startswith("to_")) and all(map(_is_not_negative, arguments_of(tree)))
-
-
-def _union(sets: Iterable[Facts]) -> Facts:
-    return NO_FACTS.union(*sets)
-
-
-def _common(sets: Iterable[Facts]) -> Facts:
-    found = list(sets)
-    return found[0].intersection(*found[1:]) if found else NO_FACTS

@@ -119,7 +119,7 @@ def _any_branch(branches: list[tuple[Column, ...]], rule: Callable[..., bool]) -
     return ORIGINAL_SIDE_BY_SIDE(branches, any)
 
 
-ORIGINAL_SIDE_BY_SIDE = nullability._side_by_side
+ORIGINAL_SIDE_BY_SIDE = nullability.side_by_side
 ORIGINAL_GROUPED = Nullability._grouped
 
 
@@ -139,14 +139,14 @@ MUTANTS: Final[dict[str, tuple[Any, str, Any]]] = {
     "one row of a subquery": (Nullability, "_gives_one_row", _never),
     "a subquery that counts": (Nullability, "_aggregates_everything", lambda *_: True),
     "an outer join": (nullability_joins, "_padded", _holds_unpadded),
-    "a set operation": (nullability, "_side_by_side", _any_branch),
+    "a set operation": (nullability, "side_by_side", _any_branch),
     "grouping sets": (Nullability, "_grouped", _grouped_once),
-    "or": (rules, "_common", _union_for_or),
+    "or": (rules, "common_to", _union_for_or),
     "false as true": (Expressions, "if_false", Expressions.if_true),
     "kinds of values": (Expressions, "_same_kinds", _never),
     "json": (Expressions, "json", lambda *_: False),
-    "text types": (rules, "_is_text_type", _never),
-    "constants": (rules, "_is_value", _never),
+    "text types": (rules, "is_text_type", _never),
+    "constants": (rules, "is_value", _never),
     "lists": (Expressions, "_is_scalar", _never),
 }
 
