@@ -82,6 +82,7 @@ def compile_(
     target: o.Target = None,
     variables: o.Variables = None,
     format_: o.FindingsAs = o.FindingsFormat.TEXT,
+    watch: Annotated[bool, typer.Option("--watch", help="Compile again whenever a file of the project changes; Ctrl-C ends it.")] = False,
     json: o.Json = False,
 ) -> int:
     """Check every model: SQL, names, types, contracts. Touches no warehouse."""
@@ -90,8 +91,12 @@ def compile_(
     del json
     call = _call(ctx)
     call.console.form = format_.value
-    context = call.open(project=project, target=target, variables=variables, wait=None)
-    return call.console.answer(api.compile_(context, select=terms(select), exclude=terms(exclude)))
+
+    def once() -> int:
+        context = call.open(project=project, target=target, variables=variables, wait=None)
+        return call.console.answer(api.compile_(context, select=terms(select), exclude=terms(exclude)))
+
+    return call.watched(once, project) if watch else once()
 
 
 @app.command(epilog="Example: interlock plan --select +fct_orders")

@@ -9,7 +9,7 @@ import re
 import signal
 import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -154,6 +154,25 @@ class Invocation:
     def __init__(self, console: Console, clock: Clock | None) -> None:
         self.console = console
         self._clock = clock or system_clock
+
+    def watched(self, once: Callable[[], int], project: Path | None) -> int:
+        """Do something again whenever a file of the project changes. What is refused is shown, and the next change awaited.
+
+        Raises:
+            Refused: there is no project.
+        """
+        from interlock.engine.cli.watching import state_of, watch  # noqa: PLC0415
+        from interlock.engine.project.load import find_project  # noqa: PLC0415
+
+        root = find_project(project or Path())
+
+        def shown() -> int:
+            try:
+                return once()
+            except Refused as refusal:
+                return _refused(self.console, refusal)
+
+        return watch(shown, lambda: state_of(root))
 
     def open(self, *, project: Path | None, target: str | None, variables: Sequence[str] | None, wait: float | None) -> Context:
         """Open the project's context; from here on its secrets are taken out of everything that is shown.
