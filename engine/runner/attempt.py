@@ -229,7 +229,7 @@ def _write_once(attempt: Attempt, alone: int) -> Answer | None:
         outcome = _publish(attempt, transaction, _write_all(attempt, transaction, said))
     except WarehouseError as error:
         if error.kind == "outcome_unknown":
-            return find(attempt)
+            return find(attempt, error)
         transaction.rollback()
         role = said.role(item)
         if role.startswith(PREFIX) and error.code == "W608":
@@ -394,8 +394,13 @@ def _failed(attempt: Attempt, error: WarehouseError, role: str) -> Refuse:
     )
 
 
-def find(attempt: Attempt) -> Answer:
-    """What the warehouse says of this attempt, on a fresh snapshot: its receipt, positively nothing, or no answer."""
+def find(attempt: Attempt, error: WarehouseError | None = None) -> Answer:
+    """What the warehouse says of this attempt, on a fresh snapshot: its receipt, positively nothing, or no answer.
+
+    Args:
+        attempt: whose receipt is looked for.
+        error: what COMMIT said, where it raised.
+    """
     bench, model = attempt.bench, attempt.item.head_model
     try:
         reader = bench.session.reader()
@@ -403,22 +408,25 @@ def find(attempt: Attempt) -> Answer:
             row, body = read_back(reader, bench.setting.project, model)
         finally:
             reader.close()
-    except (WarehouseError, Unreadable) as error:
-        return InDoubt(because=f"the outcome of COMMIT is not known, and the receipt cannot be read: {error}")
-    return found_as(attempt, row, body)
+    except (WarehouseError, Unreadable) as unread:
+        return InDoubt(because=f"the outcome of COMMIT is not known, and the receipt cannot be read: {unread}")
+    return found_as(attempt, row, body, error)
 
 
-def found_as(attempt: Attempt, row: HeadRow, body: ReceiptBody | None) -> Answer:
+def found_as(attempt: Attempt, row: HeadRow, body: ReceiptBody | None, error: WarehouseError | None = None) -> Answer:
     """What a head and its receipt, as read after COMMIT, say of an attempt."""
     anchor = attempt.machine.anchor or ""
     if body is not None and body.anchor == anchor and row.receipt is not None:
         attempt.row, attempt.body = row, body
         return CommitEvidence(anchor=anchor, receipt=Found(id=row.receipt, body=body), tries=max(attempt.tries, 1))
     because = "COMMIT was sent, and its receipt is positively not there: nothing was written"
+    code, remedy = "W608", "run it again"
+    if error is not None:
+        because = f"{because}; {attempt.bench.redact(error.message)}"
+        if error.code == "W606":
+            code, remedy = error.code, error.remedy
     return Refuse(
-        evidence=RefuseEvidence(
-            cause="warehouse", code="W608", because=because, remedy="run it again", proof=Absent(), detail=attempt.item.path
-        )
+        evidence=RefuseEvidence(cause="warehouse", code=code, because=because, remedy=remedy, proof=Absent(), detail=attempt.item.path)
     )
 
 

@@ -54,11 +54,15 @@ def close_run(
     )
     if seal is None:
         bound = control.seal(expected)
+        code, remedy, because = "W608", "run again: the next command closes the run", ""
         try:
             session.seal(machine.seal_permit([bound[0].digest], ends), [bound])
         except WarehouseError as error:
             if error.kind != "outcome_unknown":
                 raise
+            because = f": {error.message}"
+            if error.code == "W606":
+                code, remedy = error.code, error.remedy
         reader = session.reader()
         try:
             seal = reader.seal_of(project, machine.subject)
@@ -66,7 +70,8 @@ def close_run(
             reader.close()
         if seal is None:
             # Nothing is sent: the run stays open, and the next command closes it.
-            raise WarehouseError("the seal of the run is not there after its COMMIT", kind="permanent", scope="target", code="W608")
+            message = f"the seal of the run is not there after its COMMIT{because}"
+            raise WarehouseError(message, kind="permanent", scope="target", code=code, remedy=remedy)
     assert machine.authorized_as is not None
     machine.step(
         "close",

@@ -90,7 +90,7 @@ def _written(attempts: Collection[Attempt]) -> dict[str, Answer]:
         transaction.commit(*commits)
     except WarehouseError as error:
         if error.kind == "outcome_unknown":
-            return _found(attempts)
+            return _found(attempts, error)
         transaction.rollback()
         return {}
     except BaseException:
@@ -99,7 +99,7 @@ def _written(attempts: Collection[Attempt]) -> dict[str, Answer]:
     return _found(attempts)
 
 
-def _found(attempts: Collection[Attempt]) -> dict[str, Answer]:
+def _found(attempts: Collection[Attempt], error: WarehouseError | None = None) -> dict[str, Answer]:
     """The receipts of all, in two questions; where these get no answer, each is asked for by itself."""
     bench = next(iter(attempts)).bench
     project = bench.setting.project
@@ -111,10 +111,10 @@ def _found(attempts: Collection[Attempt]) -> dict[str, Answer]:
         finally:
             reader.close()
     except (WarehouseError, Unreadable):
-        return {attempt.item.model: find(attempt) for attempt in attempts}
+        return {attempt.item.model: find(attempt, error) for attempt in attempts}
     found: dict[str, Answer] = {}
     for attempt in attempts:
         model = attempt.item.head_model
         row = rows.get(model, HeadRow(model=model, receipt=None, token=None, generation=None))
-        found[attempt.item.model] = found_as(attempt, row, bodies.get(model))
+        found[attempt.item.model] = found_as(attempt, row, bodies.get(model), error)
     return found
