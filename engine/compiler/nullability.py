@@ -13,7 +13,7 @@ from interlock.engine.compiler.nullability_expressions import Expressions
 from interlock.engine.compiler.nullability_functions import table as functions_table
 from interlock.engine.compiler.nullability_joins import joined
 from interlock.engine.compiler.nullability_pivots import pivoted, unpivoted
-from interlock.engine.compiler.nullability_sets import by_name, renamed, side_by_side
+from interlock.engine.compiler.nullability_sets import by_name, chosen, renamed, side_by_side
 from interlock.engine.compiler.nullability_trees import arguments_of
 from interlock.engine.compiler.reading import Cte, Reading
 from interlock.engine.compiler.relations import (
@@ -63,6 +63,7 @@ _STAR_KEYS: Final = frozenset(
         "replace_list",
         "rename_list",
         "columns",
+        "expr",
         "query_location",
         "query_location_length",
     }
@@ -326,6 +327,7 @@ class Nullability:
         if relation:
             named = [binding for binding in env.rows.bindings if binding.name == relation.lower()]
             columns = named[0].columns if len(named) == 1 else None
+        columns = chosen(columns, star.get("expr"))
         if columns is None:
             return None
         excluded = star.get("exclude_list", [])
@@ -342,7 +344,7 @@ class Nullability:
                 return None
             if small in left_out and column.name is not None:
                 continue
-            name = names.get(small, column.name)
+            name = None if star.get("alias") else names.get(small, column.name)
             tree = instead.get(small) or {"type": "BOUND_COLUMN", "column": column}
             made = self._column(tree, name, env)
             made.type = column.type if small not in instead else None

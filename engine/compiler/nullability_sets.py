@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from interlock.engine.compiler.relations import Column, Columns
+from interlock.engine.warehouse.duckdb.parser import Tree
+
+_PATTERN: Final = re.compile(r"[A-Za-z0-9_.^$|()*+?]*")
+"""Regular expressions that mean the same to Python as to DuckDB."""
 
 
 def side_by_side(branches: list[tuple[Column, ...]], rule: Callable[[Iterable[bool]], bool]) -> Columns:
@@ -46,3 +52,28 @@ def renamed(columns: tuple[Column, ...], names: Iterable[str]) -> tuple[Column, 
     if not aliases:
         return columns
     return tuple(column.again(aliases[index] if index < len(aliases) else column.name) for index, column in enumerate(columns))
+
+
+def chosen(columns: Columns, expression: Tree | None) -> Columns:
+    """The columns that COLUMNS picks by a pattern or by a list of names; nothing where it is not sure which."""
+    if expression is None or columns is None:
+        return columns
+    names = [column.name for column in columns if column.name is not None]
+    if len(names) < len(columns):
+        return None
+    literals = [expression]
+    if expression.get("function_name") == "list_value":
+        literals = [argument["expression"] for argument in expression.get("arguments", ())]
+    texts = [each.get("literal", {}).get("text") for each in literals if each.get("literal", {}).get("kind") == "STRING"]
+    if len(texts) < len(literals) or not texts:
+        return None
+    if literals[0] is not expression:
+        wanted = {text.lower() for text in texts}
+        return tuple(column for column in columns if (column.name or "").lower() in wanted)
+    if not _PATTERN.fullmatch(texts[0]):
+        return None
+    try:
+        pattern = re.compile(texts[0])
+    except re.error:
+        return None
+    return tuple(column for column in columns if pattern.search(column.name or ""))
