@@ -17,8 +17,13 @@ _SHORTEST_SECRET = 4
 
 
 def _may_refer(path: KeyPath) -> bool:
-    """Where `${NAME}` may stand: its value must never be part of what is planned, so only in where things lie, and settings."""
-    return path == ("ledger", "path") or (len(path) >= 3 and path[0] == "targets" and path[2] in {"path", "settings"})
+    """Where `${NAME}` may stand: in where things lie, in settings, and in a target's schema, which is a name and no secret."""
+    return path == ("ledger", "path") or (len(path) >= 3 and path[0] == "targets" and path[2] in {"path", "settings", "schema"})
+
+
+def _is_shown(path: KeyPath) -> bool:
+    """A schema stands in plans and statements, so its value cannot be a secret."""
+    return len(path) == 3 and path[2] == "schema"
 
 
 def expand_environment(document: Document, environment: Mapping[str, str]) -> tuple[dict[KeyPath, str], dict[str, tuple[Diagnostic, ...]]]:
@@ -29,6 +34,7 @@ def expand_environment(document: Document, environment: Mapping[str, str]) -> tu
     """
     found: dict[KeyPath, str] = {}
     missing: dict[str, list[Diagnostic]] = {}
+    hidden = set(environment_names(document))
     for path, text in strings(document.tree):
         if "${" not in text:
             continue
@@ -37,8 +43,16 @@ def expand_environment(document: Document, environment: Mapping[str, str]) -> tu
                 "S104",
                 path,
                 f"`{key_path(path)}` cannot read an environment variable",
-                because="its value would stand in plans; `${NAME}` is for targets.*.path, targets.*.settings and ledger.path",
+                because="its value would stand in plans; `${NAME}` is for targets.*.path, .schema and .settings, and ledger.path",
                 remedy="write the value itself, or use `--vars` for a variable",
+            )
+        elif _is_shown(path) and (both := sorted(hidden & set(_REFERENCE.findall(text)))):
+            document.report(
+                "S104",
+                path,
+                f"`${{{both[0]}}}` stands in a schema and in what is not to be shown",
+                because="a schema's name stands in plans, and the value of that variable must not",
+                remedy="use a variable of its own for the schema",
             )
         elif _is_well_formed(document, path, text):
             lacking = [name for name in dict.fromkeys(_REFERENCE.findall(text)) if name not in environment]
@@ -74,8 +88,8 @@ def _missing(document: Document, path: KeyPath, name: str) -> Diagnostic:
 
 
 def environment_names(document: Document) -> tuple[str, ...]:
-    """The environment variables that an interlock.toml reads, sorted."""
-    names = {name for _, text in strings(document.tree) for name in _REFERENCE.findall(text)}
+    """The environment variables that an interlock.toml reads and whose values are not to be shown, sorted."""
+    names = {name for path, text in strings(document.tree) if not _is_shown(path) for name in _REFERENCE.findall(text)}
     return tuple(sorted(name for name in names if _VARIABLE.fullmatch(name)))
 
 

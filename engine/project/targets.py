@@ -99,6 +99,7 @@ def _target(
 ) -> TargetConfig | None:
     here: KeyPath = ("targets", name)
     path = values.get((*here, "path"), table.path)
+    schema = values.get((*here, "schema"), table.schema)
     before = len(document.findings)
     if not path.strip() or path.endswith("/"):
         document.report("S104", (*here, "path"), f"target `{name}` names no file", remedy='write path = "dev.duckdb"')
@@ -110,12 +111,12 @@ def _target(
         document.report("S104", (*here, "path"), "`~` is not expanded", remedy="write ${HOME} in its place")
     elif "\0" in path:
         document.report("S104", (*here, "path"), "the path has a NUL character", remedy="take it out")
-    if table.schema.lower() in RESERVED_SCHEMAS:
+    if schema.lower() in RESERVED_SCHEMAS:
         document.report(
-            "S108", (*here, "schema"), f"no target's schema is called `{table.schema}`", because="that name is taken", remedy="use another"
+            "S108", (*here, "schema"), f"no target's schema is called `{schema}`", because="that name is taken", remedy="use another"
         )
-    elif not is_relation(table.schema):
-        document.report("S108", (*here, "schema"), f"`{table.schema}` is no name for a schema", because=RELATION_RULE, remedy="use another")
+    elif not is_relation(schema):
+        document.report("S108", (*here, "schema"), f"`{schema}` is no name for a schema", because=RELATION_RULE, remedy="use another")
     if table.protected and table.accept_warehouse:
         because = "a protected target's authority is a person's to decide"
         document.report(
@@ -133,7 +134,7 @@ def _target(
         type=table.type,
         path=path,
         location=Path(os.path.normpath(root / path)),
-        schema=table.schema,
+        schema=schema,
         threads=table.threads,
         create=table.create,
         protected=table.protected,

@@ -179,7 +179,7 @@ def test_what_only_looks_like_a_variable_is_refused(tmp_path: Path, text: str) -
     assert codes(project(tmp_path, {"interlock.toml": CONFIG.replace("dev.duckdb", text)}, environment={"A": "a"})) == ["S104"]
 
 
-@pytest.mark.parametrize("extra", ['[vars]\nx = "${KEY}"\n', 'schema = "s${KEY}"\n'])
+@pytest.mark.parametrize("extra", ['[vars]\nx = "${KEY}"\n', 'schema = "s${KEY}"\nsettings = { s3_region = "${KEY}" }\n'])
 def test_a_secret_cannot_come_to_where_it_would_be_planned(tmp_path: Path, extra: str) -> None:
     found = project(tmp_path, {"interlock.toml": CONFIG + extra}, environment={"KEY": "hidden"})
     assert "S104" in codes(found)
