@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from interlock.engine.importers.dbt import sources
+from interlock.engine.importers.dbt import freshness, sources
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.items import Item, Kind
@@ -49,6 +49,8 @@ class Found:
     declared: list[Declared] = field(default_factory=list)
     singular: list[tuple[File, Test]] = field(default_factory=list)
     items: list[Item] = field(default_factory=list)
+    unit_tests: list[tuple[str, str, int | None, Table]] = field(default_factory=list)
+    """Name, path, line and what it says."""
     documents: list[tuple[str, str, str]] = field(default_factory=list)
     """What is carried as documentation: kind, name, text."""
     properties: dict[tuple[str, str], list[Properties]] = field(default_factory=dict)
@@ -174,7 +176,7 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
             case "sources":
                 for source in sources.found_in(entries, file.path, package.name):
                     found.sources.append(source)
-                    _freshness(found, source)
+                    freshness.document(found, source)
                     _declared(found, source.entry, None, file, package, ("sources", f"{source.source}.{source.name}"), "")
             case "macros" | "analyses" | "tests" | "data_tests":
                 for index, entry in enumerate(items(entries)):
@@ -193,10 +195,7 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
                     each, line = table(entry), line_of(entries, index)
                     name = str(each.get("name") or each.get("model") or index + 1)
                     if section == "unit_tests":
-                        why = "a unit test is no check of rows"
-                        found.refuse(
-                            "test", name, file.path, line, "D815", why, "write its rows as seeds, and a check on a model over them"
-                        )
+                        found.unit_tests.append((name, file.path, line, each))
                     else:
                         found.document(
                             "documentation",
@@ -208,18 +207,6 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
                         )
             case _:
                 found.refuse("config", str(section), file.path, value.at(section), "D809", "dbt has no such section", "see to its spelling")
-
-
-def _freshness(found: Found, source: SourceNode) -> None:
-    """A source's freshness, documented; a table's own `null` is not the same as none."""
-    holder = source.entry if "freshness" in source.entry else source.above
-    asked = holder.get("freshness")
-    if asked:
-        field_ = (source.entry if "loaded_at_field" in source.entry else source.above).get("loaded_at_field")
-        line = holder.at("freshness")
-        why = "freshness is asked of a model: a check `freshness` on one that reads the source, with the zone of its times"
-        text = f"loaded_at_field: {field_}\n{_plain(table(asked))}"
-        found.document("config", f"{source.source}.{source.name}.freshness", source.path, line, why, text)
 
 
 def _plain(entry: Table) -> str:

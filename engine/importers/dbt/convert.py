@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from interlock.engine.diagnostics import did_you_mean
-from interlock.engine.importers.dbt import incremental, materialize, names, seeds, snapshots, sources
+from interlock.engine.importers.dbt import incremental, materialize, names, seeds, snapshots, sources, units
 from interlock.engine.importers.dbt import nodes as n
 from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.collect import Found
@@ -14,7 +14,7 @@ from interlock.engine.importers.dbt.databases import places_of
 from interlock.engine.importers.dbt.nodes import Node
 from interlock.engine.importers.dbt.session import Rendering
 from interlock.engine.importers.dbt.sources import SourceNode
-from interlock.engine.importers.dbt.template import EVALUATION, CannotKeep
+from interlock.engine.importers.dbt.template import EVALUATION, CannotKeep, calls
 from interlock.engine.importers.dbt.yamls import table
 
 
@@ -55,6 +55,7 @@ class Conversion:
             sources.convert(source, self.session, self.places, schemas)
             self.sources.setdefault((source.source, source.name), source)
         self._resolve()
+        units.refuse_all(found)
         self.block()
 
     def _use_compiled(self, node: Node) -> None:
@@ -267,6 +268,7 @@ class Conversion:
                 node.notes.append(
                     f"line {at}: `{name}` is referred to in an SQL comment, which dbt executes; write the comment as {{# … #}}"
                 )
+            self._not_taken(node, node.rendering)
             literal = names.in_literal(node.text, marks)
             if literal is not None:
                 said = (node.rendering.refs.get(literal) or (None, ".".join(node.rendering.sources.get(literal, ())), None))[1]
@@ -276,6 +278,24 @@ class Conversion:
             if node.config.get("incremental_strategy") == "microbatch":
                 marks = self._batched(node, node.rendering, marks)
             node.text = names.resolved(node.text, marks, self.qualified)
+
+    def _not_taken(self, node: Node, rendering: Rendering) -> None:
+        """Say what the branches refer to that the frozen values do not take; no other branch could be taken later."""
+        tree = node.tree if node.tree is not None else node.body.tree if node.body is not None else None
+        if tree is None:
+            return
+        taken = {name for _, name, _ in rendering.refs.values()} | {".".join(each) for each in rendering.sources.values()}
+        for call in calls(tree):
+            if call.path not in {("ref",), ("source",)} or not call.arguments or not all(isinstance(each, str) for each in call.arguments):
+                continue
+            if (call.arguments[-1] if call.path == ("ref",) else ".".join(call.arguments)) in taken:
+                continue
+            target = self.target(node.package, (None, call.arguments[-1], None)) if call.path == ("ref",) else None
+            there = (target is not None and not target.disabled) if call.path == ("ref",) else call.arguments in self.sources
+            node.notes.append(
+                f"line {call.line}: `{'.'.join(call.arguments)}` is referred to in a branch that was not taken; "
+                + ("with these values it is never read" if there else "nothing that is enabled is called so, and nothing reads it")
+            )
 
     def _marks(self, node: Node, rendering: Rendering) -> dict[str, str] | None:
         marks: dict[str, str] = {}

@@ -172,9 +172,18 @@ def evaluate(session: Session, node: Node, project_levels: list[Any]) -> None:
     rendering.config = lower
     rendering.this = This(node.alias, "main")
     rendering.model = {
-        "name": node.name, "alias": node.alias, "resource_type": node.kind, "package_name": node.package, "path": node.file.inner,
-        "fqn": node.fqn, "original_file_path": node.file.path, "unique_id": f"{node.kind}.{node.package}.{node.name}",
-        "config": lower, "tags": lower.get("tags", []), "meta": lower.get("meta", {}), "version": node.version or None,
+        "name": node.name,
+        "alias": node.alias,
+        "resource_type": node.kind,
+        "package_name": node.package,
+        "path": node.file.inner,
+        "fqn": node.fqn,
+        "original_file_path": node.file.path,
+        "unique_id": f"{node.kind}.{node.package}.{node.name}",
+        "config": lower,
+        "tags": lower.get("tags", []),
+        "meta": lower.get("meta", {}),
+        "version": node.version or None,
     }
     node.rendering = rendering
     if node.kind == "seed" or (node.tree is None and node.body is None) or node.problem is not None:
