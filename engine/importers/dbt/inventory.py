@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interlock.engine.diagnostics import did_you_mean
 from interlock.engine.importers.dbt.configs import listed
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.items import Item, Status
@@ -21,9 +22,9 @@ def project_items(conversion: Conversion) -> list[Item]:
             why = f"its value {value!r} was written in where {len(users)} file{'s' if len(users) != 1 else ''} read it"
             found.append(Item(kind="var", name=name, status="converted", path=main.path, line=line, why=why))
         else:
-            found.append(
-                Item(kind="var", name=name, status="documented", path=main.path, line=line, why="nothing that was evaluated reads it")
-            )
+            near = did_you_mean(name, conversion.session.used_variables.keys() - flat.keys(), "")
+            why = "nothing that was evaluated reads it"
+            found.append(Item(kind="var", name=name, status="documented", path=main.path, line=line, why=why, remedy=near))
     for name, paths in sorted(conversion.session.used_environment.items()):
         shown = "its value was written in" if name in conversion.session.given else "it is not set"
         status: Status = "converted" if name in conversion.session.given else "documented"
