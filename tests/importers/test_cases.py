@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from tests.importers.dbt_projects import imported
 
+from interlock.engine import api
+from interlock.engine.diagnostics import Refused
+
 FILTERED = """
     {{ config(materialized='incremental', unique_key='id') }}
     select 1 as id, timestamp '2024-01-01' as event_time
@@ -44,6 +47,120 @@ def test_a_branch_on_a_query_s_result_is_refused(tmp_path: Path) -> None:
     assert (found.item("a").code, found.item("c").code) == ("D804", "D808")
     assert found.item("a").place == "models/a.sql:1"
     assert found.item("b").status == "converted"
+
+
+def test_what_branches_refer_to_is_said_whichever_is_taken(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/b.sql": "select 1 as id, 2 as wide",
+            "models/c.py": "",
+            "models/s.yml": "sources: [{name: raw, tables: [{name: t}]}]",
+            "models/a.sql": """
+                {% if var('wide', false) %}
+                select * from {{ ref('b') }} join {{ ref('gone') }} using (id) join {{ source('raw', 't') }} using (id)
+                {% elif target.name == 'prod' %}
+                select * from {{ ref('c') }}
+                {% else %}
+                select 1 as id
+                {% endif %}
+            """,
+            "models/below.sql": "select * from {{ ref('a') }}",
+        },
+    )
+    why = found.item("a").why
+    assert found.item("a").status == "converted"
+    assert "line 2: `b` is referred to in a branch that was not taken; with these values it is never read" in why
+    assert "line 2: `raw.t` is referred to in a branch that was not taken" in why
+    assert "line 4: `c` is referred to" in why
+    assert "line 2: `gone` is referred to in a branch that was not taken; nothing that is enabled is called so" in why
+    assert "values of wide were written in" in why
+    assert "target.name = dev was evaluated" in why
+    assert found.item("below").status == "converted"
+
+
+@pytest.mark.parametrize("name", ["b", "gone"])
+@pytest.mark.parametrize("asked", ["execute", "run_query('select 1')", "load_result('x')", "adapter.get_relation('a', 'b', 'c')"])
+def test_a_branch_that_asks_the_database_is_refused_whatever_it_refers_to(tmp_path: Path, asked: str, name: str) -> None:
+    text = "{% if " + asked + " %} select * from {{ ref('" + name + "') }} {% else %} select 1 as id {% endif %}"
+    found = imported(tmp_path, {"models/b.sql": "select 1 as id", "models/a.sql": text})
+    assert (found.item("a").code, found.item("a").place) == ("D804", "models/a.sql:1")
+
+
+def test_a_unit_test_is_refused_with_what_it_leaves_open(tmp_path: Path) -> None:
+    unit = "\n  - {name: %s, model: m, given: [%s], expect: {rows: []}%s}"
+    ours = "{input: this, rows: []}"
+    rows = "{input: \"ref('b')\", rows: []}"
+    mode = ", overrides: {macros: {is_incremental: %s}}"
+    found = imported(
+        tmp_path,
+        {
+            "models/b.sql": "select 1 as id, date '2024-01-01' as d",
+            "models/m.sql": """
+                {{ config(materialized='incremental') }}
+                select * from {{ ref('b') }}
+                {% if is_incremental() %} where d > (select max(d) from {{ this }}) {% endif %}
+            """,
+            "models/s.yml": "unit_tests:"
+            + unit % ("no_mode", rows, "")
+            + unit % ("no_this", rows, mode % "true")
+            + unit % ("no_rows", ours, mode % "true")
+            + unit % ("whole", rows, mode % "false")
+            + unit.replace("model: m", "model: n") % ("nowhere", "", ""),
+        },
+    )
+    assert {item.code for item in found.items("test")} == {"D815"}
+    assert "does not say what it is (overrides.macros.is_incremental)" in found.item("no_mode", "test").why
+    assert "`m` reads `this`, and the test has no input for it" in found.item("no_this", "test").why
+    assert "it has no input for `ref('b')`" in found.item("no_rows", "test").why
+    assert found.item("whole", "test").why == "a unit test is no check of rows"
+    assert "nothing is called `n`" in found.item("nowhere", "test").why
+    assert found.item("no_this", "test").line == 3
+
+
+def test_a_variable_that_nothing_reads_is_said_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "dbt_project.yml": "name: shop\nversion: '1'\nvars:\n  wyde: true\n",
+            "models/a.sql": "select 1 as id{% if var('wide', false) %}, 2 as n{% endif %}",
+        },
+    )
+    assert "nothing that was evaluated reads it" in found.item("wyde", "var").why
+    assert "`wide`" in found.item("wyde", "var").remedy
+    assert found.item("wyde", "var").line == 4
+    with pytest.raises(Refused) as refusal:
+        api.compile_(api.open_context(found.out, variables={"wyde": "true"}, environment={}))
+    assert refusal.value.findings[0].summary == "nothing reads the variable `wyde`"
+
+
+def test_freshness_is_asked_of_the_columns_that_the_table_names(tmp_path: Path) -> None:
+    sources = """
+        sources:
+          - name: raw
+            loaded_at_field: ts
+            freshness: {warn_after: {count: 1, period: hour}, error_after: {count: 2, period: hour}}
+            tables:
+              - {name: plain}
+              - {name: none, loaded_at_field: null}
+              - {name: own, loaded_at_field: seen, freshness: {error_after: {count: 1, period: day}}}
+              - {name: off, freshness: null}
+              - {name: worked_out, loaded_at_field: "ts::timestamp"}
+          - name: newer
+            config: {loaded_at_field: ts, freshness: {warn_after: {count: 5, period: minute}}}
+            tables: [{name: t}, {name: off, config: {freshness: null}}]
+    """
+    found = imported(tmp_path, {"models/s.yml": sources, "models/m.sql": "select 1 as id"})
+    said = {item.name: item for item in found.items("config") if item.name.endswith(".freshness")}
+    assert set(said) == {"raw.plain.freshness", "raw.none.freshness", "raw.own.freshness", "raw.worked_out.freshness", "newer.t.freshness"}
+    assert all("the zone must be declared" in item.why and "without rows there is no answer" in item.why for item in said.values())
+    assert "no column says when a row was loaded" in said["raw.none.freshness"].why
+    assert "`ts::timestamp` is no column" in said["raw.worked_out.freshness"].why
+    text = found.text("DOCUMENTATION.md")
+    assert text.count('freshness = { column = "ts", max_age = "2 hours" } # and zone') == 1
+    assert text.count('freshness = { column = "seen", max_age = "1 day" }') == 1
+    assert text.count('freshness = { column = "seen", max_age = "1 hour" }') == 1
+    assert text.count('freshness = { column = "ts", max_age = "5 minutes" }') == 1
 
 
 def test_a_computed_name_of_a_variable_is_evaluated_and_said(tmp_path: Path) -> None:
