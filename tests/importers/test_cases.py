@@ -66,8 +66,11 @@ def test_what_branches_refer_to_is_said_whichever_is_taken(tmp_path: Path) -> No
                 {% endif %}
             """,
             "models/below.sql": "select * from {{ ref('a') }}",
+            "macros/m.sql": "{% macro pick() %}\n{% if var('w', false) %}select * from {{ ref('b') }}{% else %}select 1 as id{% endif %}{% endmacro %}",
+            "models/through.sql": "{{ pick() }}",
         },
     )
+    assert "macros/m.sql:2: `b` is referred to in a branch that was not taken" in found.item("through").why
     why = found.item("a").why
     assert found.item("a").status == "converted"
     assert "line 2: `b` is referred to in a branch that was not taken; with these values it is never read" in why

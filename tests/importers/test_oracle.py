@@ -98,3 +98,31 @@ def test_a_naive_conversion_of_what_is_refused_would_have_differed(tmp_path: Pat
     assert {item.name: item.code for item in result.items if item.kind == "model"} == {"appended": "D811", "filtered": "D803"}
     with duckdb.connect(str(root / "shop.duckdb"), read_only=True) as connection:
         assert connection.execute("select (select count(*) from main.appended), (select count(*) from main.filtered)").fetchone() == (4, 3)
+
+
+def test_dispatch_and_branches_of_variables_are_decided_as_dbt_decides_them(tmp_path: Path) -> None:
+    root = tmp_path / "dbt"
+    macro = "{% macro key(c) %}{{ return(adapter.dispatch('key', 'tools')(c)) }}{% endmacro %}"
+    write(
+        root,
+        {
+            "profiles.yml": shapes.PROFILE,
+            "dbt_project.yml": """
+                name: shop
+                version: '1.0'
+                profile: shop
+                vars: {wide: true}
+                dispatch: [{macro_namespace: tools, search_order: [shop, tools]}]
+            """,
+            "packages.yml": "packages: [{local: tools}]",
+            "tools/dbt_project.yml": "name: tools\nversion: '1.0'\n",
+            "tools/macros/k.sql": macro + "{% macro default__key(c) %}md5({{ c }}){% endmacro %}",
+            "macros/k.sql": "{% macro default__key(c) %}sha256({{ c }}){% endmacro %}",
+            "models/keyed.sql": "select {{ tools.key('x') }} as k from (select 'a' as x)",
+            "models/branched.sql": "select * from {% if var('wide', false) %}{{ ref('keyed') }}{% else %}{{ ref('gone') }}{% endif %}",
+        },
+    )
+    dbt(root, "deps")
+    dbt(root, "build")
+    result = api.import_dbt(root, tmp_path / "new", environment={}, compare=True, strict=True)
+    assert {each.model: each.outcome for each in result.compared} == {"keyed": "equal", "branched": "equal"}

@@ -285,7 +285,14 @@ class Conversion:
         if tree is None:
             return
         taken = {name for _, name, _ in rendering.refs.values()} | {".".join(each) for each in rendering.sources.values()}
-        for call in calls(tree):
+        called = [
+            macro
+            for name in sorted(rendering.macros)
+            for macro in [self.session.macros.get(name.split(".")[0], {}).get(name.split(".", 1)[1])]
+        ]
+        found = [(call, f"line {call.line}") for call in calls(tree)]
+        found += [(call, f"{macro.path}:{call.line}") for macro in called if macro is not None for call in calls(macro.tree)]
+        for call, place in found:
             if call.path not in {("ref",), ("source",)} or not call.arguments or not all(isinstance(each, str) for each in call.arguments):
                 continue
             if (call.arguments[-1] if call.path == ("ref",) else ".".join(call.arguments)) in taken:
@@ -293,7 +300,7 @@ class Conversion:
             target = self.target(node.package, (None, call.arguments[-1], None)) if call.path == ("ref",) else None
             there = (target is not None and not target.disabled) if call.path == ("ref",) else call.arguments in self.sources
             node.notes.append(
-                f"line {call.line}: `{'.'.join(call.arguments)}` is referred to in a branch that was not taken; "
+                f"{place}: `{'.'.join(call.arguments)}` is referred to in a branch that was not taken; "
                 + ("with these values it is never read" if there else "nothing that is enabled is called so, and nothing reads it")
             )
 

@@ -184,7 +184,7 @@ def evaluate(session: Session, node: Node, project_levels: list[Any]) -> None:
         "tags": lower.get("tags", []),
         "meta": lower.get("meta", {}),
         "version": node.version or None,
-    }  # fmt: skip
+    }
     node.rendering = rendering
     if node.kind == "seed" or (node.tree is None and node.body is None) or node.problem is not None:
         node.config = merged(lower, _literal_config(node)) if node.problem is not None else lower
