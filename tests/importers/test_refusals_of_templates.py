@@ -124,6 +124,7 @@ def test_a_project_for_another_warehouse_says_so(tmp_path: Path) -> None:
     found = imported(tmp_path, {"profiles.yml": profile, "models/a.sql": "select 1 as id"})
     assert [finding.code for finding in found.done.findings] == ["D824"]
     assert 'schema = "analytics"' in found.text("interlock.toml")
+    assert "target `prod` was read" in found.item("profiles.yml", "file").why
 
 
 def test_secrets_are_written_nowhere(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
                             f"{DOCUMENTED[section]} {name}",
                             file.path,
                             line,
-                            f"a {DOCUMENTED[section]}: nothing is run for it",
+                            f"{'an' if section == 'exposures' else 'a'} {DOCUMENTED[section]}: nothing is run for it",
                             _plain(each),
                         )
             case _:

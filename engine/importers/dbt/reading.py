@@ -251,5 +251,8 @@ def _profile(root: Path, config: Table, environment: Mapping[str, str], items: l
         wanted = chosen.get("target", "default")
         output = outputs.get(wanted) if isinstance(wanted, str) and wanted in outputs else next(iter(outputs.values()), None)
         target = wanted if isinstance(wanted, str) and wanted in outputs else next(iter(outputs), "dev")
+        if place == root:
+            why = f"target `{target}` was read: type, schema and database; no user, no password"
+            items.append(Item(kind="file", name="profiles.yml", status="converted", path="profiles.yml", why=why))
         return {**yamls.table(output), "name": target, "profile_name": name}, str(place / "profiles.yml")
     return {}, ""
