@@ -1,0 +1,41 @@
+"""What must be on disk before what: seen in the order in which the fault points are passed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from interlock.engine import api, faults
+
+BEFORE_THE_FIRST_WRITE = "warehouse.read_heads.before"
+"""The first statement of a model's transaction: whatever it writes comes after it."""
+
+
+def visits_of_a_run(root: Path, *, fail_fast: bool) -> list[str]:
+    api.init(root)
+    with faults.recorded() as visits:
+        found = api.run(api.open_context(root), threads=1, fail_fast=fail_fast)
+    assert found.exit_code == 0
+    return list(visits)
+
+
+def unsynced(visits: list[str], upto: int) -> int:
+    """Records written and not yet known to be on disk, just before a visit."""
+    synced = max((place for place, name in enumerate(visits[:upto]) if name == "ledger.fsync.after"), default=-1)
+    return sum(name == "ledger.write.after" for name in visits[synced + 1 : upto])
+
+
+@pytest.mark.parametrize("fail_fast", [False, True], ids=["several models in a transaction", "each alone"])
+def test_the_record_of_an_attempt_is_on_disk_before_its_first_write(tmp_path: Path, fail_fast: bool) -> None:
+    visits = visits_of_a_run(tmp_path / "p", fail_fast=fail_fast)
+    writing = [place for place, name in enumerate(visits) if name == BEFORE_THE_FIRST_WRITE]
+    assert writing
+    assert [unsynced(visits, place) for place in writing] == [0] * len(writing)
+
+
+def test_a_run_is_sealed_after_its_records_are_on_disk_and_ends_with_its_close_on_disk(tmp_path: Path) -> None:
+    visits = visits_of_a_run(tmp_path / "p", fail_fast=False)
+    assert unsynced(visits, visits.index("warehouse.seal.before")) == 0
+    assert visits.index("warehouse.seal.before") < len(visits) - 1
+    assert unsynced(visits, len(visits)) == 0
