@@ -68,6 +68,28 @@ class ContractFinding(Record, frozen=True, kw_only=True, forbid_unknown_fields=T
     because: str
 
 
+class SourceCheck(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question that will be put to a source before the model reads it: `freshness`, or `not_null` of a column."""
+
+    source: str
+    question: Literal["freshness", "not_null"]
+    column: str
+    severity: Literal["error", "warn"]
+    no_rows: Literal["refuse", "warn"] = "refuse"
+    """Of freshness: what a source without any row does. It never passes."""
+
+
+class SourceVerdict(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a source said, asked once in a run. `failing`: nulls, or 1 for what is not fresh; `None` where there is no such number."""
+
+    source: str
+    question: Literal["freshness", "not_null"]
+    column: str
+    outcome: Literal["passed", "failed", "no_rows", "not_evaluated"]
+    failing: int | None
+    because: str
+
+
 class VerifyEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="verify"):
     """planned → verified."""
 
@@ -80,6 +102,10 @@ class VerifyEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     authority: str | Unreadable
     """Letter of the row of the authority table that was taken."""
     decision: Literal["fresh", "finish_genesis", "proceed", "settle", "refuse"]
+    sources: tuple[SourceCheck, ...] = ()
+    """Questions to the sources that it reads, as the plan sealed them."""
+    said: tuple[SourceVerdict, ...] = ()
+    """What the sources said in this run, before anything read them."""
 
 
 class Upstream(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

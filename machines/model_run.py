@@ -31,6 +31,7 @@ from interlock.machines.guards_model import (
     upstreams_are_checkpointed,
     write_is_permitted,
 )
+from interlock.machines.guards_source import judge_verify, source_promises_hold, sources_are_fresh
 from interlock.machines.guards_write import receipt_is_durable
 from interlock.machines.machine import Contradiction, Machine, State, Step, Writer
 from interlock.machines.permits import _KEY, CommitPermit, PermitDenied, WritePermit
@@ -58,7 +59,15 @@ class ModelRun(Machine):
     checkpoint = committed.to(checkpointed, cond="may_checkpoint") | committed.to(refused)
     refuse = planned.to(refused) | verified.to(refused) | bootstrapping.to(refused, cond="nothing_was_written")
 
-    may_verify = requires(VerifyEvidence, plan_is_as_sealed, contract_is_proved, authority_is_known)
+    may_verify = requires(
+        VerifyEvidence,
+        plan_is_as_sealed,
+        contract_is_proved,
+        authority_is_known,
+        sources_are_fresh,
+        source_promises_hold,
+        judge=judge_verify,
+    )
     may_bootstrap = requires(BootstrapEvidence, upstreams_are_checkpointed, target_is_as_planned, write_is_permitted)
     may_commit = requires(Publication, *PUBLICATION, receipt_is_durable, judge=judge_commit)
     may_checkpoint = requires(Confirmation, checkpoint_equals_receipt, judge=judge_checkpoint)

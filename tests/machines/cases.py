@@ -27,6 +27,7 @@ from interlock.machines.evidence import (
     RolledBack,
     ScopeEnd,
     ScopeItem,
+    SourceVerdict,
     Unreadable,
     Upstream,
 )
@@ -71,7 +72,13 @@ TABLE: dict[tuple[type[Machine], str, str], tuple[str, str]] = {
 """Every other event in every other state raises."""
 
 GUARDS: dict[tuple[type[Machine], str, str], tuple[str, ...]] = {
-    (ModelRun, "planned", "verify"): ("plan_is_as_sealed", "contract_is_proved", "authority_is_known"),
+    (ModelRun, "planned", "verify"): (
+        "plan_is_as_sealed",
+        "contract_is_proved",
+        "authority_is_known",
+        "sources_are_fresh",
+        "source_promises_hold",
+    ),
     (ModelRun, "verified", "bootstrap"): ("upstreams_are_checkpointed", "target_is_as_planned", "write_is_permitted"),
     (ModelRun, "bootstrapping", "commit"): (
         "head_is_as_expected",
@@ -144,6 +151,11 @@ def _shrink(**change: Any) -> CommitEvidence:
     return s.found(shrink=replace(s.SHRINK, **change))
 
 
+def _said(index: int, **change: Any) -> tuple[SourceVerdict, ...]:
+    changed = replace(s.SAID[index], **change)
+    return tuple(changed if place == index else each for place, each in enumerate(s.SAID))
+
+
 def _model_breaks() -> list[Break]:
     verify: list[tuple[str, Evidence, str]] = [
         ("plan_is_as_sealed", s.verify(item_found="other"), "G501"),
@@ -152,6 +164,18 @@ def _model_breaks() -> list[Break]:
         ("contract_is_proved", s.verify(contract=(ContractFinding(column="id", proof="unproved", because=""),)), "G502"),
         ("authority_is_known", s.verify(authority=Unreadable(because="denied")), "G503"),
         ("authority_is_known", s.verify(decision="refuse"), "G503"),
+        ("sources_are_fresh", s.verify(said=_said(0, outcome="failed", failing=1)), "G504"),
+        ("sources_are_fresh", s.verify(said=_said(0, outcome="no_rows", failing=None)), "G504"),
+        ("sources_are_fresh", s.verify(said=_said(0, outcome="not_evaluated", failing=None)), "G506"),
+        ("sources_are_fresh", s.verify(said=_said(0, failing=None)), "G506"),
+        ("sources_are_fresh", s.verify(said=_said(0, outcome="failed", failing=0)), "G506"),
+        ("sources_are_fresh", s.verify(said=s.SAID[1:]), "G506"),
+        ("sources_are_fresh", s.verify(said=(*s.SAID, s.SAID[0])), "G506"),
+        ("sources_are_fresh", s.verify(sources=s.SOURCES[1:]), "G506"),
+        ("source_promises_hold", s.verify(said=_said(1, outcome="failed", failing=3)), "G505"),
+        ("source_promises_hold", s.verify(said=_said(1, outcome="not_evaluated", failing=None)), "G506"),
+        ("source_promises_hold", s.verify(said=_said(1, outcome="no_rows", failing=None)), "G506"),
+        ("source_promises_hold", s.verify(said=s.SAID[:1]), "G506"),
     ]
     bootstrap: list[tuple[str, Evidence, str]] = [
         *(

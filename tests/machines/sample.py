@@ -39,6 +39,8 @@ from interlock.machines.evidence import (
     SealEvidence,
     SealRow,
     Shrink,
+    SourceCheck,
+    SourceVerdict,
     StartEvidence,
     Upstream,
     VerifyEvidence,
@@ -66,6 +68,16 @@ CLEAN = Delta(
 SHRINK = Shrink(rows_before=10, rows_after=12, before=WATERMARK, after=AFTER, missing=0, permission="not_allowed")
 
 
+SOURCES = (
+    SourceCheck(source="raw.o", question="freshness", column="at", severity="error"),
+    SourceCheck(source="raw.o", question="not_null", column="id", severity="error"),
+)
+SAID = tuple(
+    SourceVerdict(source=each.source, question=each.question, column=each.column, outcome="passed", failing=0, because="")
+    for each in SOURCES
+)
+
+
 def applied(*roles: str) -> tuple[Applied, ...]:
     return tuple(Applied(role=role, rows=None) for role in roles)
 
@@ -82,6 +94,8 @@ def verify(**change: Any) -> VerifyEvidence:
             ),
             authority="E",
             decision="proceed",
+            sources=SOURCES,
+            said=SAID,
         ),
         **change,
     )

@@ -1,0 +1,79 @@
+"""Guards on what a model reads and nobody here made: its sources, asked once in a run before anything reads them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final, Literal
+
+from interlock.machines.evidence import SourceCheck, SourceVerdict, Verdict, VerifyEvidence
+from interlock.machines.guards import REPORT, Answer, Refuses, ask_all, guard, unless
+from interlock.machines.guards_model import authority_is_known, contract_is_proved, plan_is_as_sealed
+
+_FRESHEN: Final = 'load it, then plan again; `severity = "warn"` in its freshness records and lets pass'
+_FILL: Final = "have those rows corrected at the source, or take `nullable = false` of the column out of sources.toml"
+
+
+@guard("I4", "G504", reads="freshness of each source that is read, as it was asked in this run, against what was pinned")
+def sources_are_fresh(evidence: VerifyEvidence) -> Answer:
+    """Every source that is read is as fresh as it has to be."""
+    return unless(_against(evidence, "freshness"))
+
+
+@guard("I4", "G505", reads="nulls counted in this run in the columns of sources whose promise of none a proof rests on")
+def source_promises_hold(evidence: VerifyEvidence) -> Answer:
+    """Every promise of a source that the contract's proof rests on was asked of it in this run, and holds."""
+    return unless(_against(evidence, "not_null"))
+
+
+def judge_verify(evidence: VerifyEvidence) -> tuple[Verdict, ...]:
+    """Verdicts of `verify`. The guards on sources are asked where the sealed item asks something of a source.
+
+    Records of before these guards hold no such question, and are judged as they were.
+    """
+    verdicts = ask_all((plan_is_as_sealed, contract_is_proved, authority_is_known), evidence)
+    if evidence.sources or evidence.said:
+        verdicts += ask_all((sources_are_fresh, source_promises_hold), evidence)
+    return verdicts
+
+
+def _against(evidence: VerifyEvidence, question: Literal["freshness", "not_null"]) -> Iterator[Refuses]:
+    pins = [pin for pin in evidence.sources if pin.question == question]
+    said = [verdict for verdict in evidence.said if verdict.question == question]
+    answers = {(verdict.source, verdict.column): verdict for verdict in said}
+    times = Counter((verdict.source, verdict.column) for verdict in said)
+    asked = Counter((pin.source, pin.column) for pin in pins)
+    for pin in pins:
+        verdict = answers.get((pin.source, pin.column))
+        if verdict is None or times[pin.source, pin.column] != 1 or asked[pin.source, pin.column] != 1:
+            because = f"source `{pin.source}` was asked {_about(pin)} {asked[pin.source, pin.column]} times, and answered {times[pin.source, pin.column]} times"
+            yield Refuses("G506", because, REPORT)
+            continue
+        yield from _one(pin, verdict)
+    for key in times.keys() - asked.keys():
+        yield Refuses("G506", f"source `{key[0]}` answered a question that was not asked of it", REPORT)
+
+
+def _one(pin: SourceCheck, verdict: SourceVerdict) -> Iterator[Refuses]:
+    if verdict.outcome == "passed" and verdict.failing == 0:
+        return
+    if verdict.outcome == "failed" and verdict.failing:
+        if pin.severity == "error":
+            code, remedy = ("G504", _FRESHEN) if pin.question == "freshness" else ("G505", _FILL)
+            yield Refuses(code, f"source `{pin.source}`: {verdict.because}", remedy)
+        return
+    if verdict.outcome == "no_rows" and pin.question == "freshness":
+        if pin.no_rows == "refuse":
+            remedy = 'load it; where it may be empty, say `no_rows = "warn"` in its freshness'
+            yield Refuses("G504", f"source `{pin.source}` has no rows, so nothing says that it is fresh", remedy)
+        return
+    because = f"source `{pin.source}` could not be asked {_about(pin)}"
+    yield Refuses(
+        "G506",
+        f"{because}: {verdict.because}" if verdict.because else because,
+        "make the source answer, then run again; what is not known is no pass",
+    )
+
+
+def _about(pin: SourceCheck) -> str:
+    return f"how fresh `{pin.column}` is" if pin.question == "freshness" else f"whether `{pin.column}` has nulls"
