@@ -196,7 +196,9 @@ class Fold:
             settled.ended = entry.time
             for attempt in settled.attempts.values():
                 attempt.bootstrap = attempt.commit = None
+        contradicted = {contradiction.model.partition(":")[0] for contradiction in self.contradictions}
         for known in self.models.values():
+            known.decided = "yes" if known.model in contradicted or (known.decided == "yes" and known.attempt is None) else "no"
             known.attempt = known.last = None
         for taken in evidence.heads:
             known = self._known(taken.model)

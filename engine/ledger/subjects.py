@@ -130,6 +130,8 @@ class ModelFold:
     model: str
     attempt: AttemptFold | None = None
     """The newest since the warehouse's word was last taken."""
+    decided: Literal["yes", "no"] = "no"
+    """Its last refusal named a receipt, and a person took the warehouse's word since."""
     last: Last | None = None
     receipts: set[str] = field(default_factory=set)
     """Every receipt that the ledger ever named for it."""

@@ -58,6 +58,8 @@ class Facts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     observations: tuple[Observation, ...]
     unanswered: dict[str, str] = {}
     """By model: why its bounds could not be asked for."""
+    unreadable: dict[str, str] = {}
+    """By model: why its relation, which is there, gave no answer."""
 
     def head(self, model: str) -> HeadRow:
         """The head row of a model; one of `None`s where there is none."""
@@ -109,6 +111,8 @@ def target_state(facts: Facts, model: str, seen: RelationSeen | None) -> ModelTa
     """How a relation stands beside what its receipt left."""
     if seen is None:
         return "absent"
+    if model in facts.unreadable:
+        return "unreadable"
     row = facts.head(model)
     body = facts.body(model)
     if row.token is None or seen.token != row.token or body is None:

@@ -22,7 +22,7 @@ from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.dependents import names_in
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
 from interlock.engine.warehouse.duckdb.write import Cursor
-from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, ReceiptRow
+from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, ReceiptRow, WarehouseError
 from interlock.machines.evidence import Fingerprint, Head, Observation, ReceiptBody
 from interlock.machines.records import digest, digest_of
 
@@ -102,6 +102,7 @@ def look(
     unanswered: dict[str, str] = {}
     if reader is not None:
         cursors, unanswered = observe(reader, list(_wishes(compiled, selected, by_model, bodies, options, as_of)))
+    unreadable: dict[str, str] = {}
     observations = [Observation(question="catalog", answer="read" if reader is not None else "absent")]
     observations.append(Observation(question="heads", answer="read" if heads else "absent"))
     observations += [Observation(question=f"source {name}", answer="read") for name in sources]
@@ -115,11 +116,12 @@ def look(
         fingerprints=_fingerprints(reader, root, [compiled.sources[name] for name in sources]),
         cursors=cursors,
         reads_all=_reads_all(reader, compiled, selected, cursors, catalog) if reader is not None else {},
-        contents=_contents(reader, compiled, selected, bodies, catalog) if options.verify_content == "yes" else {},
-        counts=_counts(reader, compiled, selected, bodies, catalog),
+        contents=_contents(reader, compiled, selected, bodies, catalog, options, unreadable) if options.verify_content == "yes" else {},
+        counts=_counts(reader, compiled, selected, bodies, catalog, options, unreadable),
         dependents=_dependents(catalog, compiled),
         observations=tuple(observations),
         unanswered=unanswered,
+        unreadable=unreadable,
     )
 
 
@@ -235,30 +237,45 @@ def _files_digest(root: Path, files: Sequence[str]) -> str:
     return digest_of("fingerprint", parts)
 
 
-def _stands(compiled: Compiled, name: str, catalog: Catalog) -> CompiledModel | None:
+def _stands(compiled: Compiled, name: str, catalog: Catalog, options: Options) -> CompiledModel | None:
+    """A model whose table is there and matters: what is made anew is not asked what it was."""
     model = compiled.models[name]
+    if name in options.full_refresh:
+        return None
     seen = catalog.find(model.schema, model.relation)
     return model if model.kind not in ("view", "ephemeral") and seen is not None and seen.kind == "table" else None
 
 
 def _counts(
-    reader: Reader | None, compiled: Compiled, selected: frozenset[str], bodies: Mapping[str, ReceiptBody], catalog: Catalog
+    reader: Reader | None,
+    compiled: Compiled,
+    selected: frozenset[str],
+    bodies: Mapping[str, ReceiptBody],
+    catalog: Catalog,
+    options: Options,
+    unreadable: dict[str, str],
 ) -> dict[str, int]:
     """Rows of tables whose promise moved: a recheck must know that it looks at the rows that the receipt left."""
     asked = []
     for name in sorted(selected & bodies.keys()):
-        model = _stands(compiled, name, catalog)
+        model = _stands(compiled, name, catalog, options)
         if model is not None and bodies[name].digests.promise != model.digests.promise:
             asked.append((name, f"SELECT count(*) FROM {relation(model.schema, model.relation)}"))
-    return {name: int(value) for name, value in _ask(reader, asked).items()}
+    return {name: int(value) for name, value in _ask(reader, asked, unreadable).items()}
 
 
 def _contents(
-    reader: Reader | None, compiled: Compiled, selected: frozenset[str], bodies: Mapping[str, ReceiptBody], catalog: Catalog
+    reader: Reader | None,
+    compiled: Compiled,
+    selected: frozenset[str],
+    bodies: Mapping[str, ReceiptBody],
+    catalog: Catalog,
+    options: Options,
+    unreadable: dict[str, str],
 ) -> dict[str, Fingerprint]:
     asked = []
     for name in sorted(selected & bodies.keys()):
-        model = _stands(compiled, name, catalog)
+        model = _stands(compiled, name, catalog, options)
         if model is not None and bodies[name].fingerprint is not None:
             asked.append(
                 (
@@ -266,18 +283,41 @@ def _contents(
                     f"SELECT {{'rows': count(*), 'sum': CAST(coalesce(sum(CAST(hash(t) AS HUGEINT)), 0) AS VARCHAR), 'xor': CAST(coalesce(bit_xor(hash(t)), 0) AS VARCHAR)}} FROM {relation(model.schema, model.relation)} AS t",
                 )
             )
-    answers = _ask(reader, asked)
+    answers = _ask(reader, asked, unreadable)
     return {
         name: Fingerprint(rows=value["rows"], sum=value["sum"], xor=value["xor"], engine=compiled.engine) for name, value in answers.items()
     }
 
 
-def _ask(reader: Reader | None, asked: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _ask(reader: Reader | None, asked: Sequence[tuple[str, str]], unreadable: dict[str, str]) -> dict[str, Any]:
+    """The answers, by model, of one bulk question. Where that gets none, each is asked alone: one damaged table is not all of them."""
     if reader is None or not asked:
         return {}
     fields = ", ".join(f"'q{number}': ({query})" for number, (_, query) in enumerate(asked))
-    answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
+    try:
+        answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
+    except WarehouseError as error:
+        if not _is_of_a_target(error):
+            raise
+        return _ask_each(reader, asked, unreadable)
     return {name: answer[f"q{number}"] for number, (name, _) in enumerate(asked)}
+
+
+def _ask_each(reader: Reader, asked: Sequence[tuple[str, str]], unreadable: dict[str, str]) -> dict[str, Any]:
+    found = {}
+    for name, query in asked:
+        try:
+            found[name] = reader.query(f"SELECT {{'q': ({query})}}")[0][0]["q"]
+        except WarehouseError as error:
+            if not _is_of_a_target(error):
+                raise
+            unreadable[name] = error.message
+    return found
+
+
+def _is_of_a_target(error: WarehouseError) -> bool:
+    """Whether it is about the rows that were asked for: a damaged block, or a disk that does not give it."""
+    return error.code in ("W607", "W608")
 
 
 def _dependents(catalog: Catalog, compiled: Compiled) -> dict[tuple[str, str], tuple[tuple[str, str], ...]]:

@@ -208,7 +208,7 @@ def _model_state(fold: Fold, model: str) -> ModelLedger:
         return "refused_receipt"
     attempt = known.attempt
     if attempt is None:
-        return "never" if known.last is None or known.last.head.receipt is None else "checkpointed"
+        return "refused_receipt" if known.decided == "yes" else "never"
     match attempt.state:
         case "planned" | "verified":
             return "open_before"

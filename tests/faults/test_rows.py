@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -19,15 +20,6 @@ from interlock.engine.planner.recovery import ModelRow, tables
 from interlock.machines.records import canonical, digest
 
 BESIDE = "world.duckdb.interlock"
-BEHIND_AUTHORITY = {
-    "M3": "A13: the ledger does not know the receipt that the head names",
-    "M12": "A15: a refusal names a receipt",
-    "M13": "A13 or A14: the head is of somebody else",
-    "M14": "the bulk probe that cannot be read refuses the whole plan (W6xx), and no model is asked for",
-}
-"""Rows that the authority table stops before they are asked for: they are the second lock on the same door."""
-
-
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     made = Server()
@@ -222,18 +214,52 @@ def receipt_of_another_models_attempt(place: Place) -> None:
         connection.execute("UPDATE interlock.heads SET receipt = ? WHERE model = 'b'", [receipt])
 
 
-MODEL: dict[str, Callable[[Place], None]] = {
-    "M1": nothing,
-    "M2": somebody_elses,
-    "M4": nothing_done,
-    "M5": dropped,
-    "M6": reshaped,
-    "M7": replaced,
-    "M8": killed_before_commit,
-    "M9": killed_after_commit,
-    "M10": killed_after_commit_record_and_cut,
-    "M11": receipt_of_another_models_attempt,
+def an_old_database_whose_identity_was_deleted_beside_a_new_ledger(place: Place) -> None:
+    """A person moved the ledger away, began anew, and, told of another ledger's database, deleted the row that says so."""
+    place.new()
+    place.kill("warehouse.genesis.before:1")
+    shutil.copyfile(place.built / "world.duckdb", place.root / "world.duckdb")
+    place.sql("DELETE FROM interlock.identity")
+
+
+def a_damaged_block(place: Place) -> None:
+    """The disk gives other bytes than it was given, in a block that holds rows of `a` and of nothing else."""
+    place.new()
+    lines = [f"{number},2024-01-01 01:00:00,{number * 7919 % 100_003}\n" for number in range(30_000)]
+    world.lay(place.root, {"landing/a.csv": "id,ts,amount\n" + "".join(lines)})
+    assert world.command(place.root, "run").exit == 0
+    place.sql("CHECKPOINT")
+    path = place.root / "world.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        tables_there = connection.execute("SELECT schema_name || '.' || table_name FROM duckdb_tables()").fetchall()
+        blocks = {
+            name: {row[0] for row in connection.execute(f"SELECT block_id FROM pragma_storage_info('{name}')").fetchall() if row[0] >= 0}
+            for (name,) in tables_there
+        }
+        ((size,),) = connection.execute("SELECT block_size FROM pragma_database_size()").fetchall()
+    (block, *_) = sorted(blocks.pop("main.a") - set().union(*blocks.values()))
+    with path.open("r+b") as file:
+        file.seek(3 * 4096 + block * size + 4096)
+        there = file.read(8)
+        file.seek(-8, os.SEEK_CUR)
+        file.write(bytes(byte ^ 0xFF for byte in there))
+
+
+MODEL: dict[str, tuple[Callable[[Place], None], tuple[str, ...]]] = {
+    "M1": (nothing, ()),
+    "M2": (somebody_elses, ()),
+    "M4": (nothing_done, ()),
+    "M5": (dropped, ()),
+    "M6": (reshaped, ()),
+    "M7": (replaced, ()),
+    "M8": (killed_before_commit, ()),
+    "M9": (killed_after_commit, ()),
+    "M10": (killed_after_commit_record_and_cut, ()),
+    "M11": (receipt_of_another_models_attempt, ()),
+    "M13": (an_old_database_whose_identity_was_deleted_beside_a_new_ledger, ()),
+    "M14": (a_damaged_block, ("--verify-content",)),
 }
+"""What happened, and the words of `plan` that bring it up."""
 
 
 @pytest.fixture
@@ -271,9 +297,8 @@ def test_a_row_of_the_authority_table_is_taken(name: str, place: Place) -> None:
         world.demand_sound(place.root)
 
 
-@pytest.mark.parametrize("name", MODEL)
-def test_a_row_of_the_model_table_is_taken(name: str, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    MODEL[name](place)
+def rows_taken(place: Place, monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[dict[str, ModelRow], world.Answer]:
+    """The rows of the model table that a plan took, and its answer."""
     taken: list[ModelRow] = []
     asked = choose.model_row
 
@@ -281,9 +306,17 @@ def test_a_row_of_the_model_table_is_taken(name: str, place: Place, monkeypatch:
         taken.append(asked(*case))  # type: ignore[arg-type]
         return taken[-1]
 
-    monkeypatch.setattr(choose, "model_row", recorded)
-    answer = world.command(place.root, "plan")
-    rows = {row.row: row for row in taken}
+    with monkeypatch.context() as patch:
+        patch.setattr(choose, "model_row", recorded)
+        answer = world.command(place.root, "plan", *words)
+    return {row.row: row for row in taken}, answer
+
+
+@pytest.mark.parametrize("name", MODEL)
+def test_a_row_of_the_model_table_is_taken(name: str, place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    happened, words = MODEL[name]
+    happened(place)
+    rows, answer = rows_taken(place, monkeypatch, *words)
     assert name in rows, (set(rows), answer.brief)
     if rows[name].decision == "refuse":
         assert answer.exit in {3, 4}, answer.brief
@@ -292,10 +325,53 @@ def test_a_row_of_the_model_table_is_taken(name: str, place: Place, monkeypatch:
 
 def test_every_row_has_its_history() -> None:
     assert set(AUTHORITY) == {row.row for row in tables().authority}
-    assert set(MODEL) | set(BEHIND_AUTHORITY) == {row.row for row in tables().model}
-    assert not set(MODEL) & set(BEHIND_AUTHORITY)
-    behind = [row for row in tables().model if row.row in BEHIND_AUTHORITY]
-    assert all(row.decision == "refuse" for row in behind)
+    assert set(MODEL) == {row.row for row in tables().model}
+
+
+def test_what_a_person_took_over_is_a_head_that_the_ledger_names(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a ledger that never ran it, and after a refusal that names a receipt: states that no run leaves by itself."""
+    states: list[tuple[object, ...]] = []
+    asked = choose.model_row
+
+    def recorded(*case: object) -> ModelRow:
+        states.append(case)
+        return asked(*case)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(choose, "model_row", recorded)
+    forged(place)
+    assert world.command(place.root, "ledger", "accept-warehouse", "--yes").exit == 0
+    assert world.command(place.root, "plan").exit == 0
+    assert ("refused_receipt", "named", "as_left") in states
+    assert ("never", "named", "as_left") in states
+    states.clear()
+    place.forget_ledger()
+    assert world.command(place.root, "ledger", "accept-warehouse", "--yes").exit == 0
+    assert world.command(place.root, "run").exit == 0
+    assert set(states) == {("never", "named", "as_left")}
+    world.demand_sound(place.root)
+
+
+def test_a_database_of_another_ledger_is_not_written_to_though_its_identity_is_gone(place: Place) -> None:
+    an_old_database_whose_identity_was_deleted_beside_a_new_ledger(place)
+    for command in ("run", "resume"):
+        answer = world.command(place.root, command)
+        assert answer.exit == 4 or answer.codes == {"P430"}, answer.brief
+    with duckdb.connect(str(place.root / "world.duckdb")) as connection:
+        assert connection.execute("SELECT count(*) FROM main.a").fetchall() == [(3,)]
+        assert connection.execute("SELECT count(*) FROM interlock.receipts").fetchall() == [(2,)]
+
+
+def test_a_damaged_table_refuses_its_own_model_and_is_made_anew_when_asked(place: Place) -> None:
+    a_damaged_block(place)
+    answer = world.command(place.root, "run", "--verify-content")
+    assert answer.exit == 3, answer.brief
+    models = {model["model"]: model for model in msgspec.json.decode(answer.out)["result"]["models"]}
+    assert (models["a"]["state"], models["a"]["code"]) == ("refused", "P425")
+    assert "checksum" in models["a"]["because"]
+    answer = world.command(place.root, "run", "--verify-content", "--full-refresh", "a")
+    assert answer.exit == 0, answer.brief
+    assert world.command(place.root, "run", "--verify-content").exit == 0
+    world.demand_sound(place.root)
 
 
 def test_a_checkpoint_that_the_warehouse_lost_is_found_when_it_is_settled(place: Place) -> None:
