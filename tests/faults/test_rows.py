@@ -20,6 +20,8 @@ from interlock.engine.planner.recovery import ModelRow, tables
 from interlock.machines.records import canonical, digest
 
 BESIDE = "world.duckdb.interlock"
+
+
 @pytest.fixture(scope="module")
 def server() -> Iterator[Server]:
     made = Server()
