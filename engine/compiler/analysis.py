@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from interlock.engine.compiler.functions import ORDERED, TABLE_FUNCTIONS, is_outside, is_volatile
+from interlock.engine.compiler.functions import TABLE_FUNCTIONS, is_outside, is_volatile
 from interlock.engine.compiler.macros import Macros
 from interlock.engine.compiler.names import Names, Node, Unresolved, outside_file
 from interlock.engine.compiler.reading import Call, Problem, Reading, Reference, dynamic_pivot
@@ -62,7 +62,6 @@ class Analysis:
         self.macros: tuple[str, ...] = ()
         self.volatile: dict[str, int | None] = {}
         """Volatile functions that it calls itself or through macros, and where."""
-        self.unordered: dict[str, int | None] = {}
         tree = self._tree()
         if tree is None:
             return
@@ -224,8 +223,6 @@ class Analysis:
                 self._outside(call)
             elif is_volatile(call.name, call.arguments):
                 self.volatile.setdefault(call.name, call.offset)
-            elif call.name in ORDERED and not call.ordered:
-                self.unordered.setdefault(call.name, call.offset)
         for offset in reading.samples:
             self.volatile.setdefault("tablesample", offset)
         direct = {call.name: call.offset for call in reading.calls if call.name in macros.by_name}

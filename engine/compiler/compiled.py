@@ -69,6 +69,9 @@ class CompiledModel(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     macros: tuple[str, ...]
     volatile: tuple[str, ...]
     """Volatile functions it calls (through ephemerals and macros too), sorted."""
+    unsettled: tuple[str, ...] = ()
+    """What it takes rows with in an order that is not fixed, or picks some of them: LIMIT, `list` …; of views that it reads, their
+    volatile functions too. Sorted."""
     notes: tuple[str, ...] = ()
     """Aggregate, DISTINCT, window, QUALIFY, LIMIT: constructs that an append plan notes."""
     layer: int

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import timedelta
+from typing import Protocol
 
 from interlock.engine.compiler.analysis import Analysis
+from interlock.engine.compiler.order import PICKS, Unsettled
 from interlock.engine.compiler.types import INTEGERS, is_cursor, is_time
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
 from interlock.engine.project.durations import duration
@@ -13,13 +15,30 @@ from interlock.engine.project.project import ModelFile
 from interlock.machines.evidence import Column
 
 
-def repeatability(model: ModelFile, analysis: Analysis, inherited: Iterable[str]) -> None:
-    """Volatile functions: refused where rows must be the same when asked again, else told.
+class Below(Protocol):
+    """An ephemeral model or a view that is read."""
+
+    name: str
+
+    @property
+    def is_ephemeral(self) -> bool:
+        """Whether it is put into its consumers."""
+
+    def moving(self) -> tuple[str, ...]:
+        """What makes its rows others when they are asked for again."""
+
+
+def repeatability(
+    model: ModelFile, analysis: Analysis, inherited: Iterable[str], unsettled: Iterable[Unsettled], below: Iterable[Below]
+) -> None:
+    """What may answer differently when it is asked again: refused where rows must be the same, else told.
 
     Args:
         model: the model.
         analysis: of its text; findings are added to it.
         inherited: volatile functions that come with ephemeral models.
+        unsettled: what the text leaves to chance beside these.
+        below: ephemeral models and views that it reads.
     """
     strict = model.materialized in {"incremental", "snapshot"} or model.deterministic
     where = dict(analysis.volatile)
@@ -40,13 +59,39 @@ def repeatability(model: ModelFile, analysis: Analysis, inherited: Iterable[str]
                 offset,
                 severity="warning",
             )
-    for name, offset in sorted(analysis.unordered.items()):
-        because = f"`{name}` takes rows in an order that is not fixed"
-        remedy = f"give it one: `{name}(… ORDER BY …)`"
+    for each in unsettled:
+        place = _keyword(analysis, each)
         if model.deterministic:
-            analysis.finding("L217", f"`{name}` may answer differently when asked again", because, remedy, offset)
-        else:
-            analysis.finding("L218", f"`{name}` may answer differently when asked again", because, remedy, offset, severity="note")
+            because = f"{each.because}, and deterministic = true promises the same rows"
+            analysis.finding("L217", f"`{each.what}` may answer differently when asked again", because, each.remedy, place)
+        elif each.how == "no order" or each.what in PICKS:
+            because = each.because
+            if not strict:
+                because += f", so {'what reads it' if model.materialized == 'ephemeral' else 'it'} is built each run"
+            analysis.finding(
+                "L218", f"`{each.what}` may answer differently when asked again", because, each.remedy, place, severity="warning"
+            )
+    if model.deterministic:
+        for other in below:
+            for what in sorted(other.moving()):
+                if other.is_ephemeral and what in where:
+                    continue  # it has its own finding above
+                read = next((each for each in analysis.places if each.node.name == other.name), None)
+                analysis.finding(
+                    "L217",
+                    f"`{what}` of `{other.name}` may answer differently when asked again",
+                    f"`{other.name}` is {'put in here' if other.is_ephemeral else 'a view, whose rows are made when they are read'}",
+                    f"correct it in `{other.name}`, or materialize that as a table",
+                    None if read is None else read.start,
+                    length=0 if read is None else read.end - read.start,
+                )
+
+
+def _keyword(analysis: Analysis, each: Unsettled) -> int | None:
+    """Where LIMIT, OFFSET or DISTINCT stands, for what the parser only places the number or column after."""
+    index = None if each.offset is None or each.what not in PICKS else analysis.text.word_at(each.offset)
+    words = analysis.text.words[:index] if index is not None else []
+    return next((word.start for word in reversed(words) if word.text.upper() == each.what.partition(" ")[0]), each.offset)
 
 
 def columns_named(model: ModelFile, columns: Sequence[Column], collation: str) -> list[Diagnostic]:

@@ -56,6 +56,7 @@ def finished(unit: Unit, around: Surroundings, layer: int) -> CompiledModel:
         variables=_merged(analysis.variables if analysis is not None else (), (each.variables for each in ephemerals)),
         macros=_merged(analysis.macros if analysis is not None else (), (each.macros for each in ephemerals)),
         volatile=_merged(analysis.volatile if analysis is not None else (), (each.volatile for each in ephemerals)),
+        unsettled=unit.unsettled,
         notes=_merged(notes, (each.notes for each in ephemerals)),
         layer=layer,
         contract=pinned(unit.file.contract, unit.promises, unit.relation_columns()),

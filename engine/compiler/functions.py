@@ -129,6 +129,28 @@ UNSTABLE_BY_ZONE: Final = frozenset(
 ORDERED: Final = frozenset({"any_value", "arbitrary", "array_agg", "first", "group_concat", "last", "list", "listagg", "string_agg"})
 """Aggregates whose answer depends on the order of rows, which is not fixed unless they are given one."""
 
+PICKED: Final = frozenset({"arg_max", "arg_max_null", "arg_min", "arg_min_null", "argmax", "argmin", "max_by", "min_by"})
+"""Aggregates that take the value of one row: of any of those that are equal in what they look for."""
+
+SETTLING: Final = frozenset(
+    {
+        "array_length",
+        "array_reverse_sort",
+        "array_sort",
+        "len",
+        "length",
+        "list_contains",
+        "list_count",
+        "list_has",
+        "list_max",
+        "list_min",
+        "list_reverse_sort",
+        "list_sort",
+        "list_unique",
+    }
+)
+"""Functions whose answer does not depend on the order of a list."""
+
 
 def is_outside(name: str) -> bool:
     """Whether a function other than a table function reads or writes something outside of its arguments."""

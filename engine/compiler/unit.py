@@ -14,7 +14,9 @@ from interlock.engine.compiler.demands import columns_named, repeatability
 from interlock.engine.compiler.digests import (
     kind_of,
 )
+from interlock.engine.compiler.keys import query_shape, unsettled_in
 from interlock.engine.compiler.names import Node
+from interlock.engine.compiler.order import PICKS, Shape
 from interlock.engine.compiler.outputs import Output, OutputNames, misplaced, unnamed
 from interlock.engine.compiler.proofs import query_never_null
 from interlock.engine.compiler.reading import Cast
@@ -71,6 +73,9 @@ class Unit:
         self.promises = Promises((), ())
         self.contract_findings: tuple[ContractFinding, ...] = ()
         self._never_null: dict[bool, frozenset[str]] = {}
+        self._shape: Shape | None = None
+        self.unsettled: tuple[str, ...] = ()
+        """What picks rows, or takes them in an order, that is not fixed: through ephemerals and views too."""
         self.sql = ""
         self.bound_sql = ""
         self.checks: tuple[CompiledCheck, ...] = ()
@@ -129,6 +134,12 @@ class Unit:
         if given not in self._never_null:
             self._never_null[given] = query_never_null(self, around, given=given)
         return self._never_null[given]
+
+    def shape(self, around: Surroundings) -> Shape:
+        """Columns and keys of its query; worked out once, where somebody asks."""
+        if self._shape is None:
+            self._shape = query_shape(self, around)
+        return self._shape
 
     # --- binding ------------------------------------------------------------------------------------------------------
 
@@ -199,16 +210,23 @@ class Unit:
         if not self.promises.findings:
             self.findings += found
 
+    def moving(self) -> tuple[str, ...]:
+        """What makes its rows others when they are asked for again, for readers of a view."""
+        return (*self.unsettled, *(self.model.volatile if self.model is not None else ()))
+
     def own_columns(self) -> tuple[str, ...]:
         """Columns that we add to its relation."""
         return VALIDITY if self.kind == "snapshot" else ()
 
     def _volatile(self, model: ModelFile, analysis: Analysis, around: Surroundings) -> None:
         inherited: set[str] = set()
+        views: dict[str, Unit] = {}
         counts: dict[str, int] = {}
         ephemerals: list[Unit] = []
         for place in analysis.places:
             unit = around.units.get(place.node.name) if place.node.kind == "model" else None
+            if unit is not None and unit.kind == "view" and unit.model is not None:
+                views[unit.name] = unit
             if unit is None or not unit.is_ephemeral or unit.model is None:
                 continue
             ephemerals.append(unit)
@@ -223,7 +241,10 @@ class Unit:
                     place.start,
                     length=place.end - place.start,
                 )
-        repeatability(model, analysis, inherited)
+        found = unsettled_in(self, around)
+        repeatability(model, analysis, inherited, found, [*ephemerals, *views.values()])
+        below = (name for unit in (*ephemerals, *views.values()) for name in (unit.unsettled if unit.is_ephemeral else unit.moving()))
+        self.unsettled = tuple(sorted({*(each.what for each in found if each.how == "no order" or each.what in PICKS), *below}))
         macros = [*analysis.macros, *(name for unit in ephemerals for name in (unit.model.macros if unit.model is not None else ()))]
         if model.materialized == "view" and macros:
             calls = analysis.reading.calls if analysis.reading is not None else []

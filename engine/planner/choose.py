@@ -269,6 +269,9 @@ def _whole(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mappin
             reasons.append("it reads `$as_of`, so it is built each run")
         if model.volatile:
             reasons.append(f"it calls {', '.join(f'`{name}`' for name in model.volatile)}, so it is built each run")
+        if model.unsettled:
+            what = ", ".join(f"`{name}`" for name in model.unsettled)
+            reasons.append(f"its rows hang on {what}, which may answer differently when asked again, so it is built each run")
     if reasons:
         return Choice(action="replace", reasons=tuple(reasons))
     counted = desk.facts.counts.get(model.name)

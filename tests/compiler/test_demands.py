@@ -111,12 +111,6 @@ def test_as_of_columns_come_through_ephemerals(tmp_path: Path) -> None:
     assert compiled(tmp_path, files).models["m"].as_of_columns == ("seen",)
 
 
-def test_an_ordered_aggregate_is_a_note_unless_the_model_must_be_deterministic(tmp_path: Path) -> None:
-    text = "select list(status) as l from raw.orders"
-    assert [(finding.code, finding.severity) for finding in model(tmp_path / "a", text).findings] == [("L218", "note")]
-    assert codes(model(tmp_path / "b", text, "deterministic = true\n")) == ["L217"]
-
-
 def test_a_volatile_ephemeral_read_twice_is_refused(tmp_path: Path) -> None:
     files = {
         "models/e.sql": "select id, random() as r from raw.orders",

@@ -1,0 +1,174 @@
+"""Rows that are taken in no fixed order are told of, and an order by what is unique counts as total."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.compiler.projects import compiled, the
+
+from interlock.engine.diagnostics import Diagnostic
+
+ORDERS = "select id, customer, amount, status, ordered_at, day from raw.orders"
+CUSTOMERS = "select id, name from raw.customers"
+KEYS = 'materialized = "table"\n[[checks]]\nunique = ["id"]\n[[checks]]\nnot_null = ["id"]\n'
+LINES = "select id as order_id, customer as line, amount from raw.orders"
+TWO_KEYS = 'materialized = "table"\n[[checks]]\nunique = ["order_id", "line"]\n[[checks]]\nnot_null = ["order_id", "line"]\n'
+
+
+STRICT = 'materialized = "table"\ndeterministic = true\n'
+
+
+def shop(root: Path, texts: list[str], toml: str = "") -> dict[str, list[Diagnostic]]:
+    """Findings of a model for each of the texts, all of one project."""
+    files = {
+        "models/orders.sql": ORDERS,
+        "models/orders.toml": KEYS,
+        "models/customers.sql": CUSTOMERS,
+        "models/customers.toml": KEYS,
+        "models/lines.sql": LINES,
+        "models/lines.toml": TWO_KEYS,
+        "models/per_day.sql": "select day, count(*) as n from orders group by day",
+        "models/latest.sql": "select * from orders qualify row_number() over (partition by customer order by ordered_at desc, id) = 1",
+        "seeds/regions.csv": "region,name\n1,north\n2,south\n",
+    }
+    for index, text in enumerate(texts):
+        files[f"models/m{index}.sql"] = text
+        if toml:
+            files[f"models/m{index}.toml"] = toml
+    found = compiled(root, files)
+    for index, text in enumerate(texts):
+        told = any(finding.severity == "warning" for finding in found.findings if finding.subject == f"m{index}")
+        assert bool(found.models[f"m{index}"].unsettled) == told or toml, text
+    return {text: [finding for finding in found.findings if finding.subject == f"m{index}"] for index, text in enumerate(texts)}
+
+
+SETTLED = [
+    "select * from orders order by id limit 3",
+    "select * from orders order by amount desc, id limit 3",
+    "select * from orders o order by o.id desc limit 3 offset 2",
+    "select * from orders order by 1 limit 3",
+    "select id as x, amount from orders order by x limit 3",
+    "select * from orders order by all limit 3",
+    "select amount from raw.orders order by amount limit 3",
+    "select amount * 2 as d from raw.orders order by amount limit 3",
+    "select distinct status from raw.orders order by status limit 3",
+    "select count(*) as n from raw.orders limit 1",
+    "select status, count(*) as n from raw.orders group by status order by n desc, status limit 3",
+    "select status, count(*) as n from raw.orders group by all order by n desc, 1 limit 3",
+    "select o.id, c.name from orders o join customers c on c.id = o.customer order by o.id limit 3",
+    "select o.id, c.name from orders o left join customers c on o.customer = c.id order by o.id limit 3",
+    "select c.name, o.id from customers c right join orders o on o.customer = c.id order by o.id limit 3",
+    "select o.id as o, c.id as c from orders o, customers c order by o.id, c.id limit 3",
+    "select id, name from orders join customers using (id) order by id limit 3",
+    "select order_id, line from lines order by line, order_id limit 3",
+    "select * from lines where order_id = '7' order by line limit 3",
+    "select * from per_day order by n desc, day limit 3",
+    "select * from latest order by customer limit 3",
+    "with q as (select * from orders where amount > 1) select * from q order by id limit 3",
+    "with q(a, b) as (select id, amount from orders) select b from q order by b, a limit 3",
+    "select * from (select id, amount from orders) q order by q.id limit 3",
+    "select * from regions order by region limit 1",
+    "select * from orders limit 0",
+    "select * from (values (1), (2)) v(a) limit 1",
+    "select range as i from range(5) limit 2",
+    "select exists (select 1 from raw.orders limit 1) as e",
+    "select id, (select name from customers c where c.id = o.customer limit 1) as name from orders o",
+    "select distinct on (customer) customer, id from orders order by customer, id",
+    "select id from orders union select id from customers order by id limit 3",
+    "select a.id from orders a semi join customers c on c.id = a.customer order by a.id limit 2",
+    "select list(status order by status) as l from raw.orders",
+    "select customer, list(status order by id) as l from orders group by customer",
+    "select list_sort(list(status)) as l, len(list(id)) as n from raw.orders",
+    "select customer, any_value(customer) as c, first(customer + 1) as d from raw.orders group by customer",
+    "select o.id, any_value(c.name) as n from orders o join customers c on c.id = o.customer group by o.id",
+    "select customer, arg_max(status, (ordered_at, id)) as s from orders group by customer",
+    "select id, row_number() over (partition by customer order by ordered_at, id) as n from orders",
+    "select id, rank() over (order by amount) as n, sum(amount) over () as s from raw.orders",
+]
+TIES = [
+    "select * from orders order by amount limit 3",
+    "select * from raw.orders order by id limit 3",
+    "select distinct status, day from raw.orders order by status limit 3",
+    "select status, count(*) as n from raw.orders group by status order by n desc limit 3",
+    "select status, day, count(*) as n from raw.orders group by grouping sets ((status), (day)) order by status limit 3",
+    "select o.id, c.name from orders o, customers c order by o.id limit 3",
+    "select o.id, x.name from orders o join raw.customers x on x.id = o.customer order by o.id limit 3",
+    "select c.id, o.id as o from orders o join customers c on c.id = o.customer order by c.id limit 3",
+    "select order_id, line from lines order by order_id limit 3",
+    "select * from orders order by id + 1 limit 3",
+    "select id, unnest([1, 2]) as u from orders order by id limit 3",
+    "select id from orders union all select id + 1 from orders order by id + 1 limit 3",
+    "select o.id, c.id as c from orders o full join customers c on c.id = o.customer order by o.id limit 3",
+    "select distinct on (customer) customer, id from orders order by customer, amount",
+    "select * from (select id, amount from orders union all select id, amount from orders) order by id limit 3",
+]
+NO_ORDER = [
+    "select * from orders limit 3",
+    "select * from raw.orders offset 3",
+    "select * from orders limit 10 percent",
+    "select id from orders union all select id from customers limit 3",
+    "select distinct on (customer) customer, id from orders",
+    "select id in (select id from raw.customers limit 5) as e from orders",
+    "select * from (select * from orders limit 10) order by id",
+    "select list(status) as l from raw.orders",
+    "select customer, first(status) as s, string_agg(status) as l from raw.orders group by customer",
+    "select any_value(status) as s from raw.orders",
+    "select id, row_number() over () as n from orders",
+    "select id, row_number() over (partition by customer) as n from orders",
+    "select id, lag(id) over () as n, list(id) over () as l from orders",
+]
+ONLY_WHERE_IT_MUST_BE = [
+    "select customer, list(status order by day) as l from orders group by customer",
+    "select customer, arg_max(status, ordered_at) as s from orders group by customer",
+    "select id, row_number() over (partition by customer order by day) as n from orders",
+]
+
+
+def test_a_total_order_is_seen(tmp_path: Path) -> None:
+    assert {text: found for text, found in shop(tmp_path, SETTLED, STRICT).items() if found} == {}
+
+
+def test_without_one_it_is_told_and_refused_where_rows_must_be_the_same(tmp_path: Path) -> None:
+    texts = [*TIES, *NO_ORDER]
+    for text, findings in shop(tmp_path / "a", texts).items():
+        assert {(finding.code, finding.severity) for finding in findings} == {("L218", "warning")}, text
+        assert all(finding.at is not None and finding.at.line == 1 for finding in findings), text
+    for text, findings in shop(tmp_path / "b", texts, STRICT).items():
+        assert {(finding.code, finding.severity) for finding in findings} == {("L217", "error")}, text
+
+
+def test_ties_are_refused_only_where_rows_must_be_the_same(tmp_path: Path) -> None:
+    assert not any(shop(tmp_path / "a", ONLY_WHERE_IT_MUST_BE).values())
+    for text, findings in shop(tmp_path / "b", ONLY_WHERE_IT_MUST_BE, STRICT).items():
+        assert [finding.code for finding in findings] == ["L217"], text
+
+
+def test_what_a_view_or_ephemeral_leaves_to_chance_is_left_so_by_its_readers(tmp_path: Path) -> None:
+    files = {
+        "models/v.sql": "select id, random() as r from raw.orders",
+        "models/e.sql": "select id from raw.customers limit 5",
+        "models/e.toml": 'materialized = "ephemeral"\n',
+        "models/m.sql": "select v.id from v join e on e.id = v.id",
+        "models/m.toml": 'materialized = "table"\n',
+        "models/t.sql": "select id from v",
+        "models/t.toml": 'materialized = "table"\ndeterministic = true\n',
+    }
+    found = compiled(tmp_path, files)
+    assert found.models["m"].unsettled == ("LIMIT", "random")
+    refused = the(found, "L217")
+    assert (refused.subject, "`random` of `v`" in refused.summary) == ("t", True)
+
+
+def test_a_unique_check_without_not_null_is_no_key(tmp_path: Path) -> None:
+    files = {
+        "models/t.sql": "select id, amount from raw.orders",
+        "models/t.toml": 'materialized = "table"\n[[checks]]\nunique = ["id"]\n',
+        "models/m.sql": "select * from t order by id limit 1",
+    }
+    assert compiled(tmp_path, files).models["m"].unsettled == ("LIMIT",)
+
+
+def test_under_a_collation_texts_that_differ_may_be_equal(tmp_path: Path) -> None:
+    config = '[project]\nid = "abc"\nname = "shop"\n[targets.dev]\ntype = "duckdb"\npath = "dev.duckdb"\n[targets.dev.settings]\ndefault_collation = "nocase"\n'
+    text = "select distinct status from raw.orders order by status limit 3"
+    assert compiled(tmp_path, {"interlock.toml": config, "models/m.sql": text}).models["m"].unsettled == ("LIMIT",)
