@@ -265,6 +265,7 @@ def plan(
         Refused: it does not compile, ledger and warehouse cannot be trusted, or an observation could not be read.
     """
     from interlock.engine.cases.running import told  # noqa: PLC0415
+    from interlock.engine.cases.sources import source_warnings  # noqa: PLC0415
     from interlock.engine.runner.authority import demand, look  # noqa: PLC0415
     from interlock.engine.runner.planning import make_plan  # noqa: PLC0415
     from interlock.engine.runner.planning import save as save_plan  # noqa: PLC0415
@@ -303,7 +304,7 @@ def plan(
         command="plan",
         outcome=outcome,
         exit_code=outcomes.exit_of(outcome),
-        findings=told(planned.findings),
+        findings=(*told(planned.findings), *source_warnings(planned.body)),
         plan=planned.id,
         saved="yes" if save else "no",
         body=planned.body,

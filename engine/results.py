@@ -6,7 +6,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.planner.plan import PlanBody
-from interlock.machines.evidence import AuthorityFinding, CheckVerdict, Column, Difference, Watermark
+from interlock.machines.evidence import AuthorityFinding, CheckVerdict, Column, Difference, SourceVerdict, Watermark
 from interlock.machines.records import Record
 
 Outcome: TypeAlias = Literal["succeeded", "partial", "refused", "in_doubt", "interrupted", "nothing", "planned", "done", "failed"]
@@ -88,6 +88,8 @@ class ModelResult(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     remedy: str = ""
     detail: str = ""
     verdicts: tuple[CheckVerdict, ...] = ()
+    sources: tuple[SourceVerdict, ...] = ()
+    """What the sources said that it reads, in this run and before it read them."""
 
 
 class RunResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -28,6 +28,7 @@ from interlock.machines.evidence import (
     ResetEvidence,
     RolledBack,
     SealEvidence,
+    SourceVerdict,
     StartEvidence,
     TornEvidence,
     Unreadable,
@@ -71,6 +72,12 @@ def body_in(evidence: Evidence) -> ReceiptBody | None:
             return None
 
 
+def _source_words(verdict: SourceVerdict) -> str:
+    about = f"freshness by {verdict.column}" if verdict.question == "freshness" else f"no nulls in {verdict.column}"
+    said = verdict.outcome.replace("_", " ")
+    return f"{verdict.source}: {about} {said}" + (f" ({verdict.because})" if verdict.because else "")
+
+
 def _facts(evidence: Evidence) -> Iterator[tuple[str, str]]:
     match evidence:
         case VerifyEvidence():
@@ -83,6 +90,7 @@ def _facts(evidence: Evidence) -> Iterator[tuple[str, str]]:
                 "authority",
                 f"unreadable: {authority.because}" if isinstance(authority, Unreadable) else f"row {authority}, {evidence.decision}",
             )
+            yield "sources", _joined(_source_words(verdict) for verdict in evidence.said)
         case BootstrapEvidence():
             yield from _bootstrap(evidence)
         case CommitEvidence():

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from interlock.engine import outcome as outcomes
+from interlock.engine.cases.sources import source_warnings
 from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.ledger.places import ledger_directory
 from interlock.engine.planner.differences import differences
@@ -85,7 +86,8 @@ def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int)
     models = tuple(_model(item, applied) for item in body.items) if carried.states or outcome != "refused" else ()
     if outcome == "succeeded" and models and all(model.state == "no_op" for model in models):
         outcome = "nothing"
-    findings = (*told(applied.planned.findings), *_verdict_findings(applied))
+    said = [verdict for attempt in carried.attempts.values() for verdict in attempt.said]
+    findings = (*told(applied.planned.findings), *source_warnings(body, said), *_verdict_findings(applied))
     untrusted = any(outcomes.is_untrusted(model.code) for model in models if model.code)
     exit_code = outcomes.exit_of(outcome, untrusted=untrusted or any(outcomes.is_untrusted(finding.code) for finding in findings))
     return RunResult(
@@ -177,6 +179,7 @@ def _model(item: Item, applied: Applied) -> ModelResult:
         detail=detail,
         verdicts=body.verdicts if body is not None else (),
     )
+        sources=attempt.said,
 
 
 def _why(attempt: Attempt, state: str) -> tuple[str, str, str, str, str]:

@@ -88,6 +88,8 @@ class CompiledModel(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Output columns whose expression reads `$as_of` (left out of the append comparison)."""
     restricted: tuple[RestrictedSpan, ...] = ()
     """Spans at which `restrict` asks for a predicate (see `restrict.py`)."""
+    relies_on: dict[str, tuple[str, ...]] = {}
+    """By source: columns whose promise of no nulls a proof rests on, its own or that of a model that reads it."""
     blocked: bool = False
     """It, or something that it reads, has an error: nothing above can be relied on."""
     definition_parts: dict[str, str] = {}

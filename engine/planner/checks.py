@@ -97,15 +97,29 @@ def _unique(columns: tuple[str, ...], rel: str) -> str:
 
 
 def _freshness(question: Freshness, as_of: str) -> str:
-    column = identifier(question.column)
-    greatest = f"max({column})"
+    greatest, _, failing = _fresh_parts(question, as_of)
+    nothing = f"'no row has a value in ' || {string(question.column)}"
+    return _answer(failing, f"coalesce('newest ' || CAST({greatest} AS VARCHAR), {nothing})")
+
+
+def _fresh_parts(question: Freshness, as_of: str) -> tuple[str, str, str]:
+    """The greatest time, its age at `as_of` in seconds, and 1 where that is not fresh; null where there is no time."""
+    greatest = f"max({identifier(question.column)})"
     moment = f"timezone({string(question.zone)}, CAST({greatest} AS TIMESTAMP))" if question.zone else f"CAST({greatest} AS TIMESTAMPTZ)"
     age = f"(epoch({as_of_literal(as_of)}) - epoch({moment}))"
     failing = (
         f"CASE WHEN {greatest} IS NULL THEN NULL WHEN {age} > {question.max_age_seconds} OR {age} < -{FUTURE_SECONDS_MAX} THEN 1 ELSE 0 END"
     )
-    nothing = f"'no row has a value in ' || {string(question.column)}"
-    return _answer(failing, f"coalesce('newest ' || CAST({greatest} AS VARCHAR), {nothing})")
+    return greatest, age, failing
+
+
+def fresh_fields(question: Freshness, as_of: str) -> str:
+    """The freshness of a relation as a STRUCT: `failing` as for a check, the newest time, its age, and what is allowed."""
+    greatest, age, failing = _fresh_parts(question, as_of)
+    return (
+        f"{{'failing': CAST({failing} AS BIGINT), 'newest': CAST({greatest} AS VARCHAR), "
+        f"'age': TRY_CAST(floor({age}) AS BIGINT), 'allowed': {question.max_age_seconds}}}"
+    )
 
 
 def because_of(failing: int | None, sample: str | None) -> str:

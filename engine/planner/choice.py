@@ -132,7 +132,8 @@ def inputs_moved(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: 
     for name in model.sources_read:
         now = desk.facts.fingerprints.get(name, "none")
         if now == "none":
-            reasons.append(f"source `{name}` has no fingerprint, so it may have moved")
+            why = desk.facts.unmarked.get(name)
+            reasons.append(f"source `{name}` has no fingerprint{f' ({why})' if why else ''}, so it may have moved")
         elif now != seen.get(name):
             reasons.append(f"source `{name}` has moved")
     return tuple(reasons)

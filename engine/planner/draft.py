@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
@@ -15,6 +15,7 @@ from interlock.engine.planner.facts import Facts, head_of
 from interlock.engine.planner.frame import AFTER, Frame
 from interlock.engine.planner.items import build, drop_item, move_item
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
+from interlock.engine.planner.sources import freshness_check, question_of, refused_by_sources
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import relation
@@ -82,6 +83,7 @@ def draft(
         if name not in selected or model.kind == "ephemeral":
             continue
         choice = Choice(action="move", reasons=()) if name in moves else choose(desk, model, changing)
+        choice = refused_by_sources(compiled, model, choice, facts.said) or choice
         chosen[name] = choice
         if choice.action != "no_op":
             planned.add(name)
@@ -118,7 +120,7 @@ def draft(
         layers=_layers(items),
         closure=closure_of(project, target, compiled, touched),
         variables=variables_of(project, compiled, touched),
-        sources=_source_pins(compiled, selected),
+        sources=_source_pins(desk, items, as_of),
         upstreams=_upstreams(desk),
         items=tuple(items),
         orphans=tuple(OrphanSeen(model=head.model, relation=_orphan_relation(facts, head)) for head in orphans),
@@ -311,12 +313,23 @@ def _closure_models(compiled: Compiled, selected: frozenset[str]) -> frozenset[s
     return frozenset(found)
 
 
-def _source_pins(compiled: Compiled, selected: frozenset[str]) -> tuple[SourcePin, ...]:
-    names = sorted({source for name in selected for source in compiled.models[name].sources_read})
+def _source_pins(desk: Desk, items: Sequence[Item], as_of: str) -> tuple[SourcePin, ...]:
+    compiled = desk.compiled
+    names = sorted({source for name in desk.selected for source in compiled.models[name].sources_read})
+    checks = [check for item in items for check in item.source_checks]
     pins = []
     for name in names:
         source = compiled.sources[name]
-        pins.append(SourcePin(source=name, columns=source.observed or source.columns, files=source.files))
+        question = question_of(source, (*freshness_check(source), *checks), as_of)
+        pins.append(
+            SourcePin(
+                source=name,
+                columns=source.observed or source.columns,
+                files=source.files,
+                question=question if question.checks else None,
+                said=desk.facts.said.get(name, ()),
+            )
+        )
     return tuple(pins)
 
 

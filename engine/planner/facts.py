@@ -6,7 +6,18 @@ from typing import Literal
 
 from interlock.engine.planner.recovery import ModelHead, ModelLedger, ModelTarget
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen
-from interlock.machines.evidence import Column, Fingerprint, Head, Missing, Observation, Present, ReceiptBody, Span, Watermark
+from interlock.machines.evidence import (
+    Column,
+    Fingerprint,
+    Head,
+    Missing,
+    Observation,
+    Present,
+    ReceiptBody,
+    SourceVerdict,
+    Span,
+    Watermark,
+)
 from interlock.machines.records import Record
 
 
@@ -46,6 +57,10 @@ class Facts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     open_anchors: frozenset[str]
     fingerprints: dict[str, str]
     """By source; `none` for one that has no fingerprint."""
+    unmarked: dict[str, str] = {}
+    """By source that has none though one was asked for: why."""
+    said: dict[str, tuple[SourceVerdict, ...]] = {}
+    """By source: how fresh it is, where that is asked."""
     cursors: dict[str, CursorFacts]
     reads_all: dict[str, tuple[str, ...]]
     """By incremental model: relations that are read whole although the output is restricted."""

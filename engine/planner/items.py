@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from interlock.engine.compiler.compiled import CompiledModel
-from interlock.engine.planner.choice import VALIDITY, Choice, files_of, relation_kind
+from interlock.engine.planner.choice import VALIDITY, Choice, Desk, files_of, relation_kind
 from interlock.engine.planner.cursors import open_ended, until_of
 from interlock.engine.planner.facts import head_of, target_of
 from interlock.engine.planner.frame import Frame, cursor_column, key_of, rows_checks, strategy_of, validity_type
 from interlock.engine.planner.plan import WRITES_ROWS, Bounds, Item
+from interlock.engine.planner.sources import checks_of, freshness_check, warnings_of
 from interlock.engine.planner.statements import statements_of
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, write
@@ -31,7 +32,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
     head = _head(frame, model)
     target = target_of(seen)
     if choice.action in ("no_op", "refuse"):
-        return _plain(model, choice, head, target)
+        return _plain(desk, model, choice, head, target)
     if choice.action == "create":
         target = Missing()
     sets_token = choice.action in ("create", "replace", "convert", "adopt")
@@ -47,7 +48,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
         kind=model.kind if model.kind != "ephemeral" else "view",
         action=choice.action,
         reasons=choice.reasons,
-        notes=(*choice.notes, *_notes(frame, model, choice, bounds)),
+        notes=(*choice.notes, *_of_sources(desk, model), *_notes(frame, model, choice, bounds)),
         strategy=strategy_of(model),
         schema=model.schema,
         relation=model.relation,
@@ -66,6 +67,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
             SourceSeen(source=name, fingerprint=desk.facts.fingerprints.get(name, "none"), files=files_of(desk.compiled, name))
             for name in model.sources_read
         ),
+        source_checks=checks_of(desk.compiled, model, choice.action),
         head=head,
         target=target,
         token=token,
@@ -90,13 +92,13 @@ def protected_of(model: CompiledModel) -> tuple[str, ...]:
     return () if contract is None else tuple(sorted(name for name, column in contract.columns.items() if column.protected))
 
 
-def _plain(model: CompiledModel, choice: Choice, head: Head, target: Missing | Present) -> Item:
+def _plain(desk: Desk, model: CompiledModel, choice: Choice, head: Head, target: Missing | Present) -> Item:
     return Item(
         model=model.name,
         kind=model.kind if model.kind != "ephemeral" else "view",
         action=choice.action,
         reasons=choice.reasons,
-        notes=choice.notes,
+        notes=(*choice.notes, *_of_sources(desk, model)),
         strategy=strategy_of(model),
         schema=model.schema,
         relation=model.relation,
@@ -112,6 +114,15 @@ def _plain(model: CompiledModel, choice: Choice, head: Head, target: Missing | P
         refusal=choice.refusal,
         upstreams=(),
     )
+
+
+def _of_sources(desk: Desk, model: CompiledModel) -> tuple[str, ...]:
+    """What its sources said that did not pass, and does not refuse."""
+    found: list[str] = []
+    for name in model.sources_read:
+        against = warnings_of(freshness_check(desk.compiled.sources[name]), desk.facts.said.get(name, ()))
+        found += [f"source `{name}` is not fresh: {because}" for because in against]
+    return tuple(found)
 
 
 def _head(frame: Frame, model: CompiledModel) -> Head:

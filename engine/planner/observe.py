@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -10,21 +9,24 @@ from typing import Any
 
 import msgspec
 
+from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled, CompiledModel, CompiledSource
 from interlock.engine.planner.cursors import Wish, family, observe, until_of
 from interlock.engine.planner.facts import CursorFacts, Facts
+from interlock.engine.planner.fingerprints import fingerprints_of
 from interlock.engine.planner.frame import cursor_column
 from interlock.engine.planner.plan import Options
 from interlock.engine.planner.recovery import ModelLedger
 from interlock.engine.planner.scans import read_whole
+from interlock.engine.planner.sources import ask, freshness_check, question_of
 from interlock.engine.planner.statements import restricted_sql
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.dependents import names_in
-from interlock.engine.warehouse.duckdb.quoting import identifier, relation
+from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.duckdb.write import Cursor
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, ReceiptRow, WarehouseError
-from interlock.machines.evidence import Fingerprint, Head, Observation, ReceiptBody
-from interlock.machines.records import digest, digest_of
+from interlock.machines.evidence import Fingerprint, Head, Observation, ReceiptBody, SourceVerdict
+from interlock.machines.records import digest
 
 _BODY = msgspec.json.Decoder(ReceiptBody)
 
@@ -103,6 +105,8 @@ def look(
     if reader is not None:
         cursors, unanswered = observe(reader, list(_wishes(compiled, selected, by_model, bodies, options, as_of)))
     unreadable: dict[str, str] = {}
+    asked = [compiled.sources[name] for name in sources]
+    fingerprints, unmarked = fingerprints_of(reader, root, project, catalog, asked)
     observations = [Observation(question="catalog", answer="read" if reader is not None else "absent")]
     observations.append(Observation(question="heads", answer="read" if heads else "absent"))
     observations += [Observation(question=f"source {name}", answer="read") for name in sources]
@@ -113,7 +117,9 @@ def look(
         expected=dict(expected),
         ledger=dict(ledger),
         open_anchors=open_anchors,
-        fingerprints=_fingerprints(reader, root, [compiled.sources[name] for name in sources]),
+        fingerprints=fingerprints,
+        unmarked=unmarked,
+        said=_said(reader, asked, stamp(as_of)),
         cursors=cursors,
         reads_all=_reads_all(reader, compiled, selected, cursors, catalog) if reader is not None else {},
         contents=_contents(reader, compiled, selected, bodies, catalog, options, unreadable) if options.verify_content == "yes" else {},
@@ -207,42 +213,14 @@ def _reads_all(
     return {name: whole for name, whole in found.items() if whole}
 
 
-def _fingerprints(reader: Reader | None, root: Path, sources: Sequence[CompiledSource]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    asked: list[tuple[str, str]] = []
+def _said(reader: Reader | None, sources: Sequence[CompiledSource], as_of: str) -> dict[str, tuple[SourceVerdict, ...]]:
+    """How fresh the sources are of which that is asked."""
+    found = {}
     for source in sources:
-        kind = source.source.fingerprint or "none"
-        name = source.source.name
-        if source.source.path is not None and kind == "content":
-            found[name] = _files_digest(root, source.files)
-        elif kind == "content":
-            asked.append(
-                (
-                    name,
-                    f"SELECT {{'rows': count(*), 'sum': CAST(sum(CAST(hash(s) AS HUGEINT)) AS VARCHAR), 'xor': CAST(bit_xor(hash(s)) AS VARCHAR)}} FROM {source.sql} AS s",
-                )
-            )
-        elif kind == "column" and source.source.fingerprint_column is not None:
-            column = identifier(source.source.fingerprint_column)
-            asked.append((name, f"SELECT {{'rows': count(*), 'high': CAST(max({column}) AS VARCHAR)}} FROM {source.sql} AS s"))
-        else:
-            found[name] = "none"
-    if asked and reader is not None:
-        fields = ", ".join(f"'s{number}': ({query})" for number, (_, query) in enumerate(asked))
-        answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
-        for number, (name, _) in enumerate(asked):
-            found[name] = digest_of("fingerprint", answer[f"s{number}"])
-    for name, _ in asked:
-        found.setdefault(name, "none")
+        question = question_of(source, freshness_check(source), as_of)
+        if reader is not None and question.checks:
+            found[source.source.name] = ask(reader, question)
     return found
-
-
-def _files_digest(root: Path, files: Sequence[str]) -> str:
-    parts = []
-    for name in files:
-        with (root / name).open("rb") as file:
-            parts.append([name, hashlib.file_digest(file, "sha256").hexdigest()])
-    return digest_of("fingerprint", parts)
 
 
 def _stands(compiled: Compiled, name: str, catalog: Catalog, options: Options) -> CompiledModel | None:

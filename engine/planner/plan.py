@@ -14,7 +14,9 @@ from interlock.machines.evidence import (
     Missing,
     Present,
     PromisedColumn,
+    SourceCheck,
     SourceSeen,
+    SourceVerdict,
     Span,
 )
 from interlock.machines.records import Record
@@ -93,6 +95,8 @@ class Item(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reads_planned: dict[str, str | None] = {}
     """Of those, the receipts of the ones that this plan does not touch."""
     sources: tuple[SourceSeen, ...] = ()
+    source_checks: tuple[SourceCheck, ...] = ()
+    """What its sources must have answered in the run before it reads them."""
     head: Head = Head()
     target: Missing | Present = Missing()
     token: str | None = None
@@ -157,12 +161,27 @@ class UpstreamPin(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     receipt: str | None
 
 
+class SourceQuestion(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All that is asked of a source before anything reads it, in one query: an expression over its rows for each check."""
+
+    checks: tuple[SourceCheck, ...]
+    fields: tuple[str, ...]
+    relation: str
+
+    def text(self, fields: tuple[str, ...]) -> str:
+        """The query; it answers a STRUCT of the number of rows and what each expression gives."""
+        named = ", ".join(f"'q{number}': {field}" for number, field in enumerate(fields))
+        return f"SELECT {{'rows': count(*), {named}}} FROM {self.relation} AS interlock_t"
+
+
 class SourcePin(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A source's shape as planned."""
+    """A source's shape as planned, what will be asked of it, and what it said when the plan was made."""
 
     source: str
     columns: tuple[Column, ...]
     files: tuple[str, ...] = ()
+    question: SourceQuestion | None = None
+    said: tuple[SourceVerdict, ...] = ()
 
 
 class OrphanSeen(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -11,7 +11,7 @@ from msgspec import UNSET
 
 from interlock.engine.project.document import Document
 from interlock.engine.project.durations import seconds
-from interlock.engine.project.files import CheckTable, ContractColumnTable, ContractTable, FreshnessTable
+from interlock.engine.project.files import CheckTable, ContractColumnTable, ContractTable, FreshnessTable, SourceFreshnessTable
 from interlock.engine.project.names import NAME_RULE, is_name, suggestion
 from interlock.engine.project.positions import KeyPath, key_path
 from interlock.engine.project.project import (
@@ -104,7 +104,11 @@ def columns_of(document: Document, path: KeyPath, value: str | tuple[str, ...]) 
     return names
 
 
-def _freshness(document: Document, path: KeyPath, table: FreshnessTable) -> Freshness | None:
+def freshness_of(document: Document, path: KeyPath, table: FreshnessTable | SourceFreshnessTable) -> Freshness | None:
+    """How old the newest row may be, or nothing after a finding."""
+    if not table.column.strip():
+        document.report("S104", (*path, "column"), f"`{key_path((*path, 'column'))}` is empty", remedy="name a column that holds a time")
+        return None
     try:
         limit = seconds(table.max_age)
     except ValueError as error:
@@ -152,7 +156,7 @@ def _question(document: Document, path: KeyPath, table: CheckTable) -> Question 
             return None
         return RowCount(rows_min=low, rows_max=high)
     if table.freshness is not UNSET:
-        return _freshness(document, here, table.freshness)
+        return freshness_of(document, here, table.freshness)
     if table.sql is not UNSET:
         return CustomSql(sql=table.sql) if _written(document, here, table.sql) else None
     raise AssertionError(name)

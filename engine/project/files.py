@@ -250,6 +250,19 @@ class SourceColumnTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     description: Annotated[str, Meta(description="For people.")] = ""
 
 
+class SourceFreshnessTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The greatest value of a time column is at most this old, and not in the future, whenever the source is to be read."""
+
+    column: Annotated[str, Meta(description="A date or timestamp column.")]
+    max_age: Annotated[str, Meta(description="Such as `2 hours`, told from the plan's time.")]
+    zone: Annotated[str | UnsetType, Meta(description="Zone of a column that has none, such as `UTC`; required for those.")] = UNSET
+    severity: Annotated[Severity, Meta(description="error: what reads the source is refused; warn: it is recorded.")] = "error"
+    no_rows: Annotated[
+        Literal["refuse", "warn"] | UnsetType,
+        Meta(description="What a source without any row does: it never passes. Else as the severity."),
+    ] = UNSET
+
+
 class SourceTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A relation or file read but not made here. With `path`: files; with `database`: of another DuckDB file; else of the target."""
 
@@ -262,13 +275,15 @@ class SourceTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     columns: Annotated[dict[str, str | SourceColumnTable] | UnsetType, Meta(description="By name: a type, or a table.")] = UNSET
     description: Annotated[str, Meta(description="For people.")] = ""
     fingerprint: Annotated[
-        Literal["content", "column", "none"] | UnsetType,
+        Literal["content", "column", "receipt", "none"] | UnsetType,
         Meta(
             description="How news is seen. content: by every byte or row; column: by the number of rows and the greatest value of"
-            " fingerprint_column; none: what reads the source is built each time."
+            " fingerprint_column; receipt: by what another Interlock project, which makes the relation, says of it; none: what reads"
+            " the source is built each time."
         ),
     ] = UNSET
     fingerprint_column: Annotated[str | UnsetType, Meta(description="For fingerprint = column: one that grows with every change.")] = UNSET
+    freshness: SourceFreshnessTable | UnsetType = UNSET
     tags: Annotated[tuple[str, ...], Meta(description="Words, for people.")] = ()
 
 

@@ -226,6 +226,9 @@ class Source(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     description: str = ""
     freshness: Freshness | None = None
     fingerprint: Literal["content", "column", "receipt", "none"] | None = None
+    freshness_severity: Severity = "error"
+    freshness_no_rows: Literal["refuse", "warn"] = "refuse"
+    """What a source without any row does: it is never fresh."""
     fingerprint_column: str | None = None
     tags: tuple[str, ...] = ()
     origin: str = "sources.toml"

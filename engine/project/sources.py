@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from msgspec import UNSET
 
 from interlock.engine.diagnostics import did_you_mean
+from interlock.engine.project.checks import freshness_of
 from interlock.engine.project.document import Document
 from interlock.engine.project.files import SourcesToml, SourceTable
 from interlock.engine.project.models import check_tags
@@ -95,6 +96,13 @@ def _source(document: Document, here: KeyPath, name: str, table: SourceTable) ->
         "fingerprint": None if table.fingerprint is UNSET else table.fingerprint,
         "fingerprint_column": None if table.fingerprint_column is UNSET else table.fingerprint_column,
     }
+    if table.freshness is not UNSET:
+        asked = table.freshness
+        common |= {
+            "freshness": freshness_of(document, (*here, "freshness"), asked),
+            "freshness_severity": asked.severity,
+            "freshness_no_rows": asked.no_rows if asked.no_rows is not UNSET else "warn" if asked.severity == "warn" else "refuse",
+        }
     if table.path is not UNSET:
         format_ = _files(document, here, table, table.path)
         if len(document.findings) > before:
@@ -123,6 +131,14 @@ def _source(document: Document, here: KeyPath, name: str, table: SourceTable) ->
 
 def _fingerprint(document: Document, here: KeyPath, table: SourceTable) -> None:
     column = table.fingerprint_column
+    if table.fingerprint == "receipt" and table.path is not UNSET:
+        document.report(
+            "S116",
+            (*here, "fingerprint"),
+            '`fingerprint = "receipt"` is not for files',
+            because="a receipt stands beside a relation that another Interlock project makes",
+            remedy='write fingerprint = "content", or name the relation instead of path',
+        )
     if table.fingerprint != "column":
         if column is not UNSET:
             remedy = 'take it out, or set fingerprint = "column"'

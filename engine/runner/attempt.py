@@ -35,6 +35,7 @@ from interlock.machines.evidence import (
     ReceiptBody,
     RefuseEvidence,
     RolledBack,
+    SourceVerdict,
     TargetSeen,
     Upstream,
     Verdict,
@@ -86,6 +87,8 @@ class Bench:
     attempt_number: Callable[[str], int]
     states: Mapping[str, str]
     """State of every item of the plan, by key."""
+    said: Callable[[str], tuple[SourceVerdict, ...]] = lambda _: ()
+    """What a source says in this run; the first reader asks, and everybody gets that answer."""
     rows_of: Callable[[str], int | None] = lambda _: None
     """About how many rows a source has, where that is known."""
     pause: Callable[[float], None] = time.sleep
@@ -105,6 +108,8 @@ class Attempt:
     answer: Answer | None = None
     row: HeadRow | None = None
     body: ReceiptBody | None = None
+    said: tuple[SourceVerdict, ...] = ()
+    """By the sources that it reads, in this run."""
     tries: int = 0
     verdicts: tuple[Verdict, ...] = ()
     """Of the newest transition."""
@@ -129,6 +134,12 @@ def check(attempt: Attempt) -> Answer:
                 cause="plan", code=refusal.code, because=refusal.because, remedy=refusal.remedy, proof=None, detail=item.path
             )
         )
+    try:
+        attempt.said = _of_sources(item, bench)
+    except WarehouseError as error:
+        because = bench.redact(error.message)
+        remedy = error.remedy or "run it again"
+        return Refuse(evidence=RefuseEvidence(cause="interrupt", code=error.code, because=because, remedy=remedy, proof=None))
     return VerifyEvidence(
         plan=bench.setting.plan,
         item_sealed=bench.sealed.get(item.model, ""),
@@ -136,7 +147,17 @@ def check(attempt: Attempt) -> Answer:
         contract=item.contract_findings,
         authority=bench.authority,
         decision=bench.decision,
+        sources=item.source_checks,
+        said=attempt.said,
     )
+
+
+def _of_sources(item: Item, bench: Bench) -> tuple[SourceVerdict, ...]:
+    """What the item's sources say to what is asked of them on its behalf."""
+    asked = {(check.source, check.question, check.column) for check in item.source_checks}
+    names = sorted({check.source for check in item.source_checks})
+    said = [verdict for name in names for verdict in bench.said(name)]
+    return tuple(verdict for verdict in said if (verdict.source, verdict.question, verdict.column) in asked)
 
 
 def pin(attempt: Attempt) -> Answer:

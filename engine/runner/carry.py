@@ -12,6 +12,7 @@ from interlock.engine.runner.answers import Setting
 from interlock.engine.runner.attempt import Attempt, Bench
 from interlock.engine.runner.schedule import Work, keys, run_all
 from interlock.engine.runner.seal import close_run
+from interlock.engine.runner.sources import Sources
 from interlock.engine.runner.together import TOGETHER_MAX
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, Session
@@ -222,3 +223,4 @@ def _rows_of(catalog: Catalog, source: str) -> int | None:
     schema, _, name = source.rpartition(".")
     seen = catalog.find(schema, name)
     return seen.about_rows if seen is not None else None
+        said=Sources(order.body.sources, order.session, order.redact).said,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.project.files import one, place, project
 
-from interlock.engine.project.project import Source, SourceColumn
+from interlock.engine.project.project import Freshness, Source, SourceColumn
 
 
 def sources(root: Path, text: str) -> dict[str, Source]:
@@ -75,6 +75,14 @@ def test_columns_may_be_their_type_alone(tmp_path: Path) -> None:
         ('[sources.o]\nfingerprint = "column"\n', "S105", "sources.o.fingerprint_column"),
         ('[sources.o]\nfingerprint = "content"\nfingerprint_column = "at"\n', "S116", "sources.o.fingerprint_column"),
         ('[sources.o]\nfingerprint = "mtime"\n', "S104", "sources.o.fingerprint"),
+        ('[sources.o]\npath = "a.csv"\nfingerprint = "receipt"\n', "S116", "sources.o.fingerprint"),
+        ('[sources.o]\nfreshness = { max_age = "1 day" }\n', "S105", "sources.o.freshness.column"),
+        ('[sources.o]\nfreshness = { column = "at", max_age = "1 month" }\n', "S104", "sources.o.freshness.max_age"),
+        ('[sources.o]\nfreshness = { column = "at", max_age = "5" }\n', "S104", "sources.o.freshness.max_age"),
+        ('[sources.o]\nfreshness = { column = " ", max_age = "5 days" }\n', "S104", "sources.o.freshness.column"),
+        ('[sources.o]\nfreshness = { column = "at", max_age = "5 days", severity = "loud" }\n', "S104", "sources.o.freshness.severity"),
+        ('[sources.o]\nfreshness = { column = "at", max_age = "5 days", zonee = "UTC" }\n', "S103", "sources.o.freshness.zonee"),
+        ('[sources.o]\nfreshness = { column = "at", max_age = "5 days", no_rows = "pass" }\n', "S104", "sources.o.freshness.no_rows"),
         ('[sources.o]\nfingreprint = "none"\n', "S103", "sources.o.fingreprint"),
     ],
 )
@@ -87,3 +95,23 @@ def test_a_source_that_is_wrong_says_which_key(tmp_path: Path, text: str, code: 
 def test_news_may_be_seen_by_a_column(tmp_path: Path) -> None:
     (source,) = sources(tmp_path, '[sources.o]\nfingerprint = "column"\nfingerprint_column = "at"\n').values()
     assert (source.fingerprint, source.fingerprint_column) == ("column", "at")
+
+
+def test_freshness_is_asked_in_the_words_of_the_check(tmp_path: Path) -> None:
+    text = '[sources.o]\nfreshness = { column = "at", max_age = "2 hours", zone = "UTC" }\n'
+    text += '[sources.p]\nfreshness = { column = "at", max_age = "2 days", severity = "warn" }\n'
+    text += '[sources.q]\nfreshness = { column = "at", max_age = "2 days", severity = "warn", no_rows = "refuse" }\n[sources.r]\n'
+    o, p, q, r = sources(tmp_path, text).values()
+    assert (o.freshness, o.freshness_severity, o.freshness_no_rows) == (
+        Freshness(column="at", max_age_seconds=7200, zone="UTC"),
+        "error",
+        "refuse",
+    )
+    assert (p.freshness_severity, p.freshness_no_rows) == ("warn", "warn")
+    assert (q.freshness_severity, q.freshness_no_rows) == ("warn", "refuse")
+    assert r.freshness is None
+
+
+def test_news_may_be_seen_by_a_receipt(tmp_path: Path) -> None:
+    (source,) = sources(tmp_path, '[sources.o]\nfingerprint = "receipt"\ndatabase = "other.duckdb"\n').values()
+    assert source.fingerprint == "receipt"

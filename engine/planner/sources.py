@@ -1,0 +1,168 @@
+"""What is put to sources before anything reads them: how fresh they are, and whether they keep what they promise.
+
+One question for each source, asked on one path: when the plan is made (of its freshness), in the run before its first reader
+begins, and by `interlock check`. An answer that does not come is a verdict too, and never a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from interlock.engine.compiler.compiled import Compiled, CompiledModel, CompiledSource
+from interlock.engine.planner.checks import fresh_fields
+from interlock.engine.planner.choice import Choice, refuse
+from interlock.engine.planner.plan import WRITES_ROWS, SourceQuestion
+from interlock.engine.warehouse.duckdb.quoting import identifier
+from interlock.engine.warehouse.protocol import Reader, WarehouseError
+from interlock.machines.evidence import SourceCheck, SourceVerdict, VerifyEvidence
+from interlock.machines.guards_source import source_promises_hold, sources_are_fresh
+
+INTERRUPTED: Final = "G562"
+_KEEPS: Final = frozenset({"refuse", "move", "drop", "adopt"})
+"""Actions that read no source, whatever the model's text says."""
+
+
+def freshness_check(source: CompiledSource) -> tuple[SourceCheck, ...]:
+    """The question how fresh a source is, where sources.toml asks it."""
+    asked = source.source.freshness
+    if asked is None:
+        return ()
+    return (
+        SourceCheck(
+            source=source.source.name,
+            question="freshness",
+            column=asked.column,
+            severity=source.source.freshness_severity,
+            no_rows=source.source.freshness_no_rows,
+        ),
+    )
+
+
+def null_checks(source: str, columns: Iterable[str]) -> tuple[SourceCheck, ...]:
+    """Whether columns of a source that promise none have nulls."""
+    return tuple(SourceCheck(source=source, question="not_null", column=column, severity="error") for column in columns)
+
+
+def checks_of(compiled: Compiled, model: CompiledModel, action: str) -> tuple[SourceCheck, ...]:
+    """What is to be asked of the sources that a model reads, before it reads them."""
+    if action not in WRITES_ROWS and not (action == "recheck" and model.kind == "view"):
+        return ()
+    fresh = [check for name in model.sources_read for check in freshness_check(compiled.sources[name])]
+    promised = [check for name, columns in sorted(model.relies_on.items()) for check in null_checks(name, columns)]
+    return (*fresh, *promised)
+
+
+def question_of(source: CompiledSource, checks: Iterable[SourceCheck], as_of: str) -> SourceQuestion:
+    """All that is asked of one source."""
+    pins = tuple(dict.fromkeys(check for check in checks if check.source == source.source.name))
+    return SourceQuestion(checks=pins, fields=tuple(_field(source, check, as_of) for check in pins), relation=source.sql)
+
+
+def _field(source: CompiledSource, check: SourceCheck, as_of: str) -> str:
+    if check.question == "not_null":
+        return f"count(*) FILTER (WHERE {identifier(check.column)} IS NULL)"
+    assert source.source.freshness is not None
+    return fresh_fields(source.source.freshness, as_of)
+
+
+def ask(reader: Reader, question: SourceQuestion) -> tuple[SourceVerdict, ...]:
+    """What a source says, by one query; where that gets no answer, each question is asked alone, so that an error is its own.
+
+    Raises:
+        WarehouseError: it was interrupted; every other error is a verdict.
+    """
+    if not question.checks:
+        return ()
+    try:
+        return _answers(question.checks, reader.query(question.text(question.fields))[0][0])
+    except WarehouseError as error:
+        if error.code == INTERRUPTED:
+            raise
+        if len(question.checks) == 1:
+            return tuple(_verdict(check, "not_evaluated", error.message) for check in question.checks)
+    found: list[SourceVerdict] = []
+    for check, field in zip(question.checks, question.fields, strict=True):
+        found += ask(reader, SourceQuestion(checks=(check,), fields=(field,), relation=question.relation))
+    return tuple(found)
+
+
+def _answers(checks: Sequence[SourceCheck], answer: Mapping[str, Any]) -> tuple[SourceVerdict, ...]:
+    found = []
+    for number, check in enumerate(checks):
+        said = answer[f"q{number}"]
+        found.append(_fresh(check, answer["rows"], said) if check.question == "freshness" else _nulls(check, said))
+    return tuple(found)
+
+
+def _nulls(check: SourceCheck, nulls: int) -> SourceVerdict:
+    if nulls == 0:
+        return _verdict(check, "passed", failing=0)
+    because = f"`{check.column}` has {nulls} null{'' if nulls == 1 else 's'}, and sources.toml promises none"
+    return _verdict(check, "failed", because, failing=nulls)
+
+
+def _fresh(check: SourceCheck, rows: int, said: Mapping[str, Any]) -> SourceVerdict:
+    if rows == 0:
+        return _verdict(check, "no_rows", "it has no rows")
+    if said["failing"] is None:
+        return _verdict(check, "not_evaluated", f"no row has a value in `{check.column}`")
+    if said["failing"] == 0:
+        return _verdict(check, "passed", failing=0)
+    age, newest = said["age"], f"its newest `{check.column}` is {said['newest']}"
+    if age is None or age < 0:
+        ahead = "" if age is None else f"{_span(-age)} after the plan's time, "
+        return _verdict(check, "failed", f"{newest}, {ahead}and a time in the future is not fresh", failing=1)
+    return _verdict(check, "failed", f"{newest}, {_span(age)} before the plan's time; {_span(said['allowed'])} is allowed", failing=1)
+
+
+def _verdict(check: SourceCheck, outcome: Any, because: str = "", *, failing: int | None = None) -> SourceVerdict:
+    return SourceVerdict(
+        source=check.source, question=check.question, column=check.column, outcome=outcome, failing=failing, because=because
+    )
+
+
+def _span(seconds: int) -> str:
+    for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds // length} {unit}"
+    return f"{seconds} seconds"
+
+
+def refused_by_sources(
+    compiled: Compiled, model: CompiledModel, choice: Choice, said: Mapping[str, tuple[SourceVerdict, ...]]
+) -> Choice | None:
+    """The refusal of what reads a source that is not as fresh as it has to be, also where nothing else is to be done.
+
+    A source that stands still is what freshness is about: whoever reads it has no news, and would be a no-op for ever.
+    """
+    if choice.action in _KEEPS:
+        return None
+    checks = tuple(check for name in model.sources_read for check in freshness_check(compiled.sources[name]))
+    against = reasons_against(checks, [verdict for name in model.sources_read for verdict in said.get(name, ())])
+    if not against:
+        return None
+    code, because, remedy = against[0]
+    return refuse(code, because, remedy)
+
+
+def reasons_against(checks: Sequence[SourceCheck], said: Sequence[SourceVerdict]) -> list[tuple[str, str, str]]:
+    """Code, reason and remedy of what the guards on sources have against these answers: the plan and the run judge alike."""
+    asked = {(check.source, check.question, check.column) for check in checks}
+    mine = tuple(verdict for verdict in said if (verdict.source, verdict.question, verdict.column) in asked)
+    evidence = VerifyEvidence(
+        plan="", item_sealed="", item_found="", contract=(), authority="", decision="proceed", sources=tuple(checks), said=mine
+    )
+    verdicts = (*sources_are_fresh(evidence), *source_promises_hold(evidence))
+    return [(each.code, each.because, each.remedy) for each in verdicts if each.holds != "yes"]
+
+
+def warnings_of(checks: Sequence[SourceCheck], said: Sequence[SourceVerdict]) -> list[str]:
+    """What did not pass and does not refuse, in words."""
+    found = []
+    for check in checks:
+        for verdict in said:
+            same = (verdict.source, verdict.question, verdict.column) == (check.source, check.question, check.column)
+            if same and verdict.outcome != "passed" and not reasons_against([check], [verdict]):
+                found.append(verdict.because)
+    return found
