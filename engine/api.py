@@ -55,7 +55,7 @@ from interlock.engine.results import (
 
 if TYPE_CHECKING:
     from interlock.engine.results_import import ImportResult
-    from interlock.engine.runner.planning import Request
+    from interlock.engine.runner.selection import Request
 
 Confirm = Callable[[tuple[str, ...]], bool]
 
@@ -168,7 +168,7 @@ def compile_(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str]
     """
     from interlock.engine.cases.reading import compiled_for_reading  # noqa: PLC0415
     from interlock.engine.runner.ground import stop_on_errors  # noqa: PLC0415
-    from interlock.engine.runner.planning import findings_for  # noqa: PLC0415
+    from interlock.engine.runner.selection import findings_for  # noqa: PLC0415
 
     ground = _ground(ctx, writes=False)
     compiled, selected, _ = compiled_for_reading(ground, select, exclude)
@@ -561,7 +561,7 @@ def _request(
     variables: Mapping[str, str],
 ) -> Request:
     from interlock.engine.planner.plan import Options  # noqa: PLC0415
-    from interlock.engine.runner.planning import Request  # noqa: PLC0415
+    from interlock.engine.runner.selection import Request  # noqa: PLC0415
 
     if as_of is not None:
         try:

@@ -21,7 +21,8 @@ from interlock.engine.runner import genesis
 from interlock.engine.runner.apply import Site, run, site
 from interlock.engine.runner.authority import Sight
 from interlock.engine.runner.ground import Ground
-from interlock.engine.runner.planning import Planned, Request
+from interlock.engine.runner.planning import Planned
+from interlock.engine.runner.selection import Request
 from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.session import refusal

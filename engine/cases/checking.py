@@ -14,8 +14,9 @@ from interlock.engine.planner.frame import cursor_column
 from interlock.engine.project.project import ModelFile
 from interlock.engine.results import ModelChecks
 from interlock.engine.runner.authority import Sight, look
+from interlock.engine.runner.binding import bound_to
 from interlock.engine.runner.ground import Ground, stop_on_errors
-from interlock.engine.runner.planning import Request, digests_of_heads, findings_for, select_in
+from interlock.engine.runner.selection import Request
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation, string
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 from interlock.engine.warehouse.duckdb.session import refusal
@@ -79,14 +80,9 @@ def verdict_findings(model: ModelChecks) -> tuple[Diagnostic, ...]:
 def _compiled(
     ground: Ground, reader: DuckDBReader, sight: Sight, as_of: str, select: Sequence[str], exclude: Sequence[str]
 ) -> tuple[Compiled, tuple[Diagnostic, ...], frozenset[str]]:
-    try:
-        compiled = ground.compile(as_of, reader)
-    except WarehouseError as error:
-        raise refusal(error, subject=ground.target.name) from error
-    selected, _ = select_in(ground, compiled, Request(select=tuple(select), exclude=tuple(exclude)), digests_of_heads(sight.fold))
-    findings = findings_for(ground, compiled, selected, whole=not select and not exclude)
-    stop_on_errors(findings)
-    return compiled, findings, selected
+    bound = bound_to(ground, Request(select=tuple(select), exclude=tuple(exclude)), sight, reader, as_of)
+    stop_on_errors(bound.findings)
+    return bound.compiled, bound.findings, bound.selected
 
 
 def _check_model(reader: DuckDBReader, sight: Sight, model: CompiledModel, as_of: str) -> ModelChecks:
@@ -133,14 +129,12 @@ def compare_model(ground: Ground, name: str) -> dict[str, Any]:
     as_of = stamp(ground.clock())
     with closing(_opened(ground)) as reader:
         sight = look(ground.directory, ground.project.id, reader)
-        try:
-            compiled = ground.compile(as_of, reader)
-        except WarehouseError as error:
-            raise refusal(error, subject=ground.target.name) from error
-        model = compiled.models.get(name)
-        if model is None:
-            raise refused("S114", f"there is no model `{name}`", remedy=did_you_mean(name, compiled.models, "see `interlock ls`"))
-        stop_on_errors(findings_for(ground, compiled, frozenset({name}), whole=False))
+        if name not in ground.project.models and name not in ground.project.seeds:
+            known = (*ground.project.models, *ground.project.seeds)
+            raise refused("S114", f"there is no model `{name}`", remedy=did_you_mean(name, known, "see `interlock ls`"))
+        bound = bound_to(ground, Request(select=(name,)), sight, reader, as_of)
+        stop_on_errors(bound.findings)
+        model = bound.compiled.models[name]
         column = cursor_column(model)
         if column is None or not isinstance(model.file, ModelFile):
             raise refused(

@@ -18,7 +18,8 @@ from interlock.engine.runner.apply import Applied, now_of, run
 from interlock.engine.runner.attempt import Attempt, InDoubt, Refuse
 from interlock.engine.runner.authority import demand, look
 from interlock.engine.runner.ground import Ground
-from interlock.engine.runner.planning import Request, load
+from interlock.engine.runner.planning import load
+from interlock.engine.runner.selection import Request
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import WarehouseError
 from interlock.machines.evidence import CommitEvidence, Difference, Found, ReceiptBody, RefuseEvidence, RolledBack
@@ -178,8 +179,8 @@ def _model(item: Item, applied: Applied) -> ModelResult:
         remedy=remedy,
         detail=detail,
         verdicts=body.verdicts if body is not None else (),
-    )
         sources=attempt.said,
+    )
 
 
 def _why(attempt: Attempt, state: str) -> tuple[str, str, str, str, str]:

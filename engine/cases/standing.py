@@ -14,7 +14,7 @@ from interlock.engine.ledger.subjects import RunFold
 from interlock.engine.outcome import exit_of
 from interlock.engine.results import ModelStatus, RunStatus
 from interlock.engine.runner.ground import Ground
-from interlock.engine.runner.planning import digests_of_heads, modified_of
+from interlock.engine.runner.selection import digests_of_heads, modified_of
 from interlock.engine.warehouse.lock import holder_of
 
 

@@ -89,6 +89,10 @@ class _Compilation:
             self.sources.compile(name)
         edges = {name: {read for read in unit.reads() if read in self.units} for name, unit in self.units.items()}
         order, cycles = in_order(edges)
+        if any(self._is_deployed(name) for cycle in cycles for name in cycle):
+            # What is read as it is deployed waits for nothing, so no circle goes through it.
+            edges = {name: set() if self._is_deployed(name) else reads for name, reads in edges.items()}
+            order, cycles = in_order(edges)
         for cycle in cycles:
             self._cycle(cycle)
         ephemeral = frozenset(name for name, unit in self.units.items() if unit.is_ephemeral)
@@ -112,13 +116,23 @@ class _Compilation:
             layers=_layers(order, layers, ephemeral),
             macros=tuple(macro.statement for macro in self.macros.ordered),
             children=_children(self.units, edges),
-            findings=findings_in_order(
-                [*self.findings, *self.sources.findings, *(found for unit in self.units.values() for found in unit.all_findings())]
-            ),
+            findings=findings_in_order([*self.findings, *self._found_in_sources(), *self._found_in_units()]),
             semantics_version=SEMANTICS_VERSION,
             engine=parser.ENGINE,
             variables=self._variables(),
         )
+
+    def _found_in_units(self) -> list[Diagnostic]:
+        return [found for name, unit in self.units.items() if not self._is_deployed(name) for found in unit.all_findings()]
+
+    def _found_in_sources(self) -> list[Diagnostic]:
+        """Findings of the sources that are read; what only a deployed table was made from is nobody's concern now."""
+        read: set[str] = set()
+        for name, unit in self.units.items():
+            if not self._is_deployed(name):
+                read |= {node.name for node in unit.all_nodes() if node.kind == "source"}
+                read.update(unit.model.sources_read if unit.model is not None else ())
+        return [finding for finding in self.sources.findings if finding.subject in read]
 
     def _look(self, wanted: Iterable[str]) -> None:
         waiting = sorted(wanted)
@@ -144,6 +158,7 @@ class _Compilation:
             environment=environment_of(resolved),
             collation=resolved["default_collation"],
             aggregates=parser.functions().aggregates,
+            deployed=self._proved,
             settings=resolved,
         )
 
@@ -174,13 +189,24 @@ class _Compilation:
             return None
         return self.world.deployed.get(name)
 
+    def _is_deployed(self, name: str) -> bool:
+        return self._deployed(name) is not None and not self.units[name].is_ephemeral
+
+    def _proved(self, name: str) -> frozenset[str] | None:
+        if self.world is None or not self._is_deployed(name):
+            return None
+        return self.world.never_null.get(name, frozenset())
+
     def _bind_ahead(self, units: Iterable[Unit], edges: dict[str, set[str]], around: Surroundings) -> None:
         """The members of a step do not read each other, so the binder can look at all of their texts at once."""
         self.binder.look_ahead(
             [
                 unit.analysis.rendered(around.bound).text
                 for unit in units
-                if unit.analysis is not None and not unit.analysis.broken and not self._stopped(unit, edges[unit.name])
+                if unit.analysis is not None
+                and not unit.analysis.broken
+                and not self._is_deployed(unit.name)
+                and not self._stopped(unit, edges[unit.name])
             ]
         )
 
@@ -190,7 +216,13 @@ class _Compilation:
         return stopped + sorted({node.name for node in unit.all_nodes() if node.kind == "source" and node.name not in self.sources.done})
 
     def _bind(self, unit: Unit, reads: Iterable[str], around: Surroundings) -> None:
+        unit.promise(around)
         stopped = self._stopped(unit, reads)
+        deployed = self._deployed(unit.name)
+        if deployed is not None and self._is_deployed(unit.name):
+            unit.stands(deployed)
+            unit.known_whole = not stopped and (unit.analysis is None or not unit.analysis.broken)
+            return
         if not stopped or (unit.analysis is not None and unit.analysis.broken):
             unit.bind(around)
             return
@@ -209,7 +241,7 @@ class _Compilation:
 
     def _stops(self, unit: Unit) -> bool:
         """Whether nothing can be bound against a unit."""
-        if self._deployed(unit.name) is not None and not unit.is_ephemeral:
+        if self._is_deployed(unit.name):
             return False
         return unit.blocked or not unit.bound
 

@@ -92,8 +92,7 @@ def _definition_parts(unit: Unit, model: ModelFile, around: Surroundings) -> dic
         other = around.units.get(node.name) if node.kind != "source" else None
         if node.kind == "source":
             resolution[written] = "source"
-            if node.name in around.sources:
-                sources[written] = identity(around.sources[node.name].source, around.target)
+            sources[written] = identity(around.context.names.sources[node.name], around.target)
         elif other is not None and other.is_ephemeral:
             resolution[written] = "ephemeral"
             ephemerals[written] = other.model.digests.definition if other.model is not None else ""

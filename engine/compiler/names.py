@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final, Literal, NamedTuple, TypeAlias
 
 from interlock.engine.diagnostics import did_you_mean
@@ -42,6 +42,7 @@ class Names:
     def __init__(self, project: Project, target: TargetConfig) -> None:
         """Index the project."""
         self._unread = {name.lower(): path for name, path in project.unread.items()}
+        self.sources: Mapping[str, Source] = project.sources
         self._catalogs = {ALIAS, target.location.stem.lower()}
         self.nodes: dict[str, Node] = {}
         """Models and seeds by name."""

@@ -103,6 +103,15 @@ def relation_never_null(node: Node, around: Surroundings, *, given: bool = False
             return frozenset(column.name.lower() for column in around.columns_of(node) or ()) - said
         return frozenset(name.lower() for name, column in (declared or {}).items() if not column.nullable)
     unit = around.units[node.name]
+    held = around.deployed(node.name)
+    if held is not None and unit.kind not in {"view", "ephemeral"}:
+        # Its rows were written some time ago, from other rows than stand above it now: its text proves nothing about them,
+        # but a seed's file does, which is what was deployed.
+        held |= unit.never_null(around) if unit.kind == "seed" else {"valid_from"} if unit.kind == "snapshot" else frozenset()
+        if not given:
+            return held
+        kept = unit.never_null(around, given=True) if unit.known_whole else frozenset(column.name.lower() for column in unit.columns)
+        return held | kept
     promised = {promise.column.lower() for promise in unit.promises.columns if promise.nulls == "forbidden"}
     asked = promised.union(*(_asked(check) for check in unit.file.checks if check.severity == "error" and check.after == "rows"))
     match unit.kind:

@@ -49,6 +49,8 @@ class Surroundings(NamedTuple):
     environment: str
     collation: str
     aggregates: frozenset[str]
+    deployed: Callable[[str], frozenset[str] | None]
+    """Of a model that is read as it is deployed: columns that are proved never null there."""
     settings: Mapping[str, str]
     """That change answers, resolved."""
 
@@ -81,6 +83,8 @@ class Unit:
         self.checks: tuple[CompiledCheck, ...] = ()
         self.blocked = False
         self.bound = False
+        self.known_whole = True
+        """Whether all that it reads is known; of a model that is read as it is deployed, it may not be."""
         self.outputs: tuple[Output, ...] | None = None
         self.restricted: tuple[RestrictedSpan, ...] = ()
         self.model: CompiledModel | None = None
@@ -143,10 +147,19 @@ class Unit:
 
     # --- binding ------------------------------------------------------------------------------------------------------
 
-    def bind(self, around: Surroundings) -> None:
-        """Names and types of its columns. What it reads has been bound before."""
+    def promise(self, around: Surroundings) -> None:
+        """What it promises, in the warehouse's words: known also of what cannot be bound."""
         self.promises = promises_of(self.file.contract, self.name, self.path, around.binder)
         self.findings += self.promises.findings
+
+    def stands(self, columns: tuple[Column, ...]) -> None:
+        """It is not compiled: readers find it in the warehouse with these columns."""
+        own = {name.lower() for name in self.own_columns()}
+        self.columns = tuple(column for column in columns if column.name.lower() not in own)
+        self.bound = True
+
+    def bind(self, around: Surroundings) -> None:
+        """Names and types of its columns. What it reads has been bound before, and its promise is known."""
         if isinstance(self.file, SeedFile):
             self._seed(self.file, around)
         elif self.analysis is not None and not self.analysis.broken:

@@ -16,4 +16,6 @@ class World(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     unreadable: dict[str, str] = {}
     """Sources that were looked at without an answer, and why."""
     deployed: dict[str, tuple[Column, ...]] = {}
-    """Columns of unselected upstream models as they stand in the warehouse."""
+    """Columns of unselected upstream models as they stand in the warehouse: these are not compiled, they are read."""
+    never_null: dict[str, frozenset[str]] = {}
+    """Of the deployed tables: columns, in small letters, of which their receipts say that no row has a null."""

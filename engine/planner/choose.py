@@ -12,7 +12,6 @@ from interlock.engine.planner.choice import (
     Choice,
     Desk,
     columns_differ,
-    columns_left,
     definition_moved,
     files_of,
     inputs_moved,
@@ -26,6 +25,7 @@ from interlock.engine.planner.extended import extended, kept, on_change
 from interlock.engine.planner.facts import head_state, same_columns, target_state
 from interlock.engine.planner.plan import Action
 from interlock.engine.planner.recovery import ModelRow, model_row
+from interlock.engine.planner.upstreams import unplannable_upstream
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.protocol import RelationSeen
 from interlock.machines.evidence import ReceiptBody
@@ -39,7 +39,7 @@ def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
         model: of any kind but ephemeral.
         changing: models that this plan writes before this one.
     """
-    blocked = _unplannable_upstream(desk, model)
+    blocked = unplannable_upstream(desk, model)
     if blocked is not None:
         return blocked
     unanswered = desk.facts.unanswered.get(model.name)
@@ -93,35 +93,6 @@ def _spelled(model: CompiledModel, seen: RelationSeen | None) -> str:
     ours = f"{model.schema}.{model.relation}"
     there = ours if seen is None else f"{seen.schema}.{seen.name}"
     return there if there == ours else f"{there} (for the warehouse the same name as {ours})"
-
-
-def _unplannable_upstream(desk: Desk, model: CompiledModel) -> Choice | None:
-    direct = {name for name in model.references if desk.compiled.models[name].kind != "ephemeral"}
-    through = {*model.tables_read, *model.views_read}
-    asked = {name for check in model.checks for name in check.reads}
-    for name in sorted((direct | through | asked) - desk.selected):
-        upstream = desk.compiled.models[name]
-        if upstream.kind == "ephemeral":
-            continue
-        head, seen = desk.facts.head(name), desk.seen(upstream)
-        if head.token is None or seen is None:
-            return refuse("P411", f"it reads `{name}`, which is not built in this target", f"select it too: `+{model.name}`")
-        if name not in direct:
-            continue
-        body = desk.facts.body(name)
-        if body is not None and definition_moved(desk.compiled, upstream, body):
-            return refuse(
-                "P410",
-                f"`{name}` differs from what is deployed",
-                f"select `+{model.name}`, which takes `{name}` along, or run `+{name}` first",
-            )
-        if not same_columns(upstream.columns, columns_left(body)):
-            return refuse(
-                "P410",
-                f"the columns of `{name}` differ from those that are deployed",
-                f"select `+{model.name}`, which takes `{name}` along, or run `+{name}` first",
-            )
-    return None
 
 
 def _first_time(desk: Desk, model: CompiledModel) -> Choice:

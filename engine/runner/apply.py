@@ -24,7 +24,8 @@ from interlock.engine.runner.attempt import Attempt
 from interlock.engine.runner.authority import Sight, demand, look
 from interlock.engine.runner.carry import Carried, Order, carry_out
 from interlock.engine.runner.ground import Ground, discover
-from interlock.engine.runner.planning import Planned, Request, load, make_plan, save
+from interlock.engine.runner.planning import Planned, load, make_plan, save
+from interlock.engine.runner.selection import Request
 from interlock.engine.runner.settle import Settled, settle_all
 from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.files import file_state, remove_empty

@@ -153,10 +153,20 @@ class Ground:
         target_is: Literal["there", "absent", "not_looked_at"] = "there",
         remembered: Mapping[str, tuple[Column, ...]] | None = None,
     ) -> Compiled:
-        """Compile the project. With a reader, sources are looked at as they really are.
+        """Compile the project. With a reader, sources are looked at as they really are. For the arguments see `world`."""
+        return self.compile_in(self.world(reader, catalog, target_is=target_is, remembered=remembered), as_of)
+
+    def world(
+        self,
+        reader: Reader | None,
+        catalog: Catalog | None = None,
+        *,
+        target_is: Literal["there", "absent", "not_looked_at"] = "there",
+        remembered: Mapping[str, tuple[Column, ...]] | None = None,
+    ) -> World:
+        """What of the outside is known: every source, looked at.
 
         Args:
-            as_of: the plan's time.
             reader: of the target, or of an empty database in its place.
             catalog: the bulk probe, if it was made already.
             target_is: `not_looked_at`: the reader cannot say what stands in the target.
@@ -166,8 +176,10 @@ class Ground:
         if target_is == "not_looked_at":
             names = [name for name, source in self.project.sources.items() if source.path is not None or source.database is not None]
         world = discover(self.project, self.target, reader, catalog, only=names)
-        if remembered:
-            world = msgspec.structs.replace(world, sources={**remembered, **world.sources})
+        return msgspec.structs.replace(world, sources={**remembered, **world.sources}) if remembered else world
+
+    def compile_in(self, world: World, as_of: str) -> Compiled:
+        """Compile the whole project in a world that was looked at."""
         compiled = compile_project(self.project, self.target, as_of=as_of, world=world)
         return msgspec.structs.replace(compiled, findings=(*compiled.findings, *self._unread(compiled)))
 

@@ -6,40 +6,31 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import msgspec
 
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled
-from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, in_order, refused
+from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, refused
 from interlock.engine.ledger.durable import make_directory, write_file
 from interlock.engine.ledger.places import plan_path, plans_directory
 from interlock.engine.planner.draft import Identity, draft
 from interlock.engine.planner.observe import Unreadable as ReceiptUnreadable
 from interlock.engine.planner.observe import look as look_at_world
 from interlock.engine.planner.plan import Options, PlanBody, PlanStep, Selection
-from interlock.engine.planner.select import Node, select
-from interlock.engine.project.load import relation_conflicts
 from interlock.engine.runner.authority import Sight
-from interlock.engine.runner.ground import Ground, scoped, stop_on_errors
+from interlock.engine.runner.binding import bind, unreadable
+from interlock.engine.runner.ground import Ground, stop_on_errors
+from interlock.engine.runner.selection import Request
 from interlock.engine.warehouse.duckdb.session import KNOWN_WRONG, refusal
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
-from interlock.machines.evidence import CompileEvidence, Digests, Finding, SealEvidence, Transition
+from interlock.machines.evidence import CompileEvidence, Finding, SealEvidence, Transition
 from interlock.machines.plan import Plan
 from interlock.machines.records import Record, canonical, digest, digest_of
 
 FORMAT_BYTES_MAX = 1 << 30
-
-
-class Request(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a person asked to be planned."""
-
-    select: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    options: Options = Options()
-    as_of: str | None = None
 
 
 class Planned(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -50,80 +41,6 @@ class Planned(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     history: tuple[PlanStep, ...]
     findings: tuple[Diagnostic, ...]
     said: tuple[str, ...]
-
-
-def nodes_of(compiled: Compiled) -> dict[str, Node]:
-    """What selectors see of the project: its graph, with the edges that checks make."""
-    parents: dict[str, set[str]] = {name: set(model.references) for name, model in compiled.models.items()}
-    for parent, children in compiled.children.items():
-        for child in children:
-            parents[child].add(parent)
-    return {
-        name: Node(name=name, path=model.path, tags=model.tags, parents=tuple(sorted(parents[name])))
-        for name, model in compiled.models.items()
-    }
-
-
-def modified_of(compiled: Compiled, heads: Mapping[str, Digests | None]) -> frozenset[str]:
-    """Models whose definition or promise differs from their head's in this target, new ones among them."""
-    found = set()
-    for name, model in compiled.models.items():
-        if model.kind == "ephemeral":
-            continue
-        known = heads.get(name)
-        if known is None or (known.definition, known.promise) != (model.digests.definition, model.digests.promise):
-            found.add(name)
-    return frozenset(found)
-
-
-def digests_of_heads(sight_fold: object) -> dict[str, Digests | None]:
-    """Digests of every head that the ledger knows and that has a relation."""
-    models = getattr(sight_fold, "models", {})
-    return {name: known.last.digests for name, known in models.items() if known.last is not None and known.last.head.token is not None}
-
-
-def choose(
-    compiled: Compiled, request: Request, heads: Mapping[str, Digests | None], errors: Sequence[Diagnostic] = ()
-) -> tuple[frozenset[str], tuple[str, ...]]:
-    """The selected models, and what is to be said of the selection. `errors` are those of the project's files.
-
-    Raises:
-        Refused: S113, S114, S115.
-    """
-    if not compiled.models and errors:
-        raise Refused(*errors)
-    if not compiled.models:
-        raise refused("S113", "the project is empty", because="it has no model and no seed", remedy="write a SELECT into models/NAME.sql")
-    chosen = select(
-        request.select,
-        request.exclude,
-        nodes=nodes_of(compiled),
-        modified=lambda: modified_of(compiled, heads),
-        new=lambda: frozenset(name for name in compiled.models if name not in heads and compiled.models[name].kind != "ephemeral"),
-    )
-    asked = " ".join(request.select)
-    said = (f"`{asked}` selects nothing: no model is modified or new, so there is nothing to do",) if chosen.empty_because_state else ()
-    return frozenset(chosen.names), said
-
-
-def paths_of(compiled: Compiled, models: frozenset[str]) -> frozenset[str]:
-    """Files of the given models and of all that they read."""
-    seen: set[str] = set()
-    stack = [name for name in models if name in compiled.models]
-    while stack:
-        name = stack.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        stack.extend(reference for reference in compiled.models[name].references if reference in compiled.models)
-    paths = {compiled.models[name].path for name in seen}
-    return frozenset(paths | {str(PurePosixPath(path).with_suffix(".toml")) for path in paths})
-
-
-def findings_for(ground: Ground, compiled: Compiled, models: frozenset[str], *, whole: bool) -> tuple[Diagnostic, ...]:
-    """Findings of the project's files, of relations that clash and of the compiler, as far as they concern the models."""
-    found = in_order((*ground.project.findings, *relation_conflicts(ground.project, ground.target), *compiled.findings))
-    return found if whole else scoped(found, paths_of(compiled, models))
 
 
 def make_plan(ground: Ground, request: Request, sight: Sight, reader: Reader | None, moment: datetime) -> Planned:
@@ -144,12 +61,13 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
     _demand_sound_engine()
     try:
         catalog = reader.catalog()
-        compiled = ground.compile(as_of, reader, catalog)
+        bound = bind(ground, request, sight, reader, catalog, as_of)
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
+    except ReceiptUnreadable as error:
+        raise unreadable(error) from error
     fold = sight.fold
-    selected, said = select_in(ground, compiled, request, digests_of_heads(fold))
-    findings = findings_for(ground, compiled, selected, whole=not request.select and not request.exclude)
+    compiled, selected, said, findings = bound.compiled, bound.selected, bound.said, bound.findings
     stop_on_errors(findings)
     if not selected:
         return Planned(id="", body=None, history=(), findings=findings, said=said)
@@ -178,7 +96,7 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
         )
         raise Refused(finding) from error
     except ReceiptUnreadable as error:
-        raise refused("K706", "a receipt cannot be read", because=str(error), remedy="restore the database from a backup") from error
+        raise unreadable(error) from error
     body = draft(
         project=ground.project,
         target=ground.target,
@@ -208,21 +126,6 @@ def _demand_sound_engine() -> None:
             because=KNOWN_WRONG[ENGINE],
             remedy="install another version of duckdb, and plan again",
         )
-
-
-def select_in(
-    ground: Ground, compiled: Compiled, request: Request, heads: Mapping[str, Digests | None]
-) -> tuple[frozenset[str], tuple[str, ...]]:
-    """`choose`, and where nothing can be chosen the errors of the project's files beside it: one may be the reason.
-
-    Raises:
-        Refused: as `choose`.
-    """
-    errors = tuple(finding for finding in ground.project.findings if finding.severity == "error")
-    try:
-        return choose(compiled, request, heads, errors)
-    except Refused as error:
-        raise Refused(*dict.fromkeys((*error.findings, *errors)), exit_code=error.exit_code) from error
 
 
 def _check_options(options: Options, selected: frozenset[str], compiled: Compiled) -> None:

@@ -164,9 +164,49 @@ def test_an_upstream_that_does_not_compile_is_read_as_it_stands(tmp_path: Path) 
     files = {"models/a.sql": "select nope from raw.orders", "models/b.sql": "select id from a"}
     world = World(sources=_raw(), deployed={"a": (column("id", "INTEGER"),)})
     found = compiled(tmp_path, files, only=frozenset({"b"}), world=world)
-    assert [(finding.code, finding.subject) for finding in found.findings] == [("L201", "a")]
+    assert found.findings == ()
     assert columns(found, "b") == {"id": "INTEGER"}
-    assert (found.models["a"].blocked, found.models["b"].blocked) == (True, False)
+    assert not found.models["b"].blocked
+
+
+def test_nothing_goes_in_a_circle_through_what_is_read_as_it_stands(tmp_path: Path) -> None:
+    files = {"models/a.sql": "select id from c", "models/b.sql": "select id from a", "models/c.sql": "select id from b"}
+    world = World(sources=_raw(), deployed={"a": (column("id", "INTEGER"),), "c": (column("id", "INTEGER"),)})
+    found = compiled(tmp_path, files, only=frozenset({"b"}), world=world)
+    assert found.findings == ()
+    assert columns(found, "b") == {"id": "INTEGER"}
+
+
+def test_a_source_that_only_a_deployed_table_was_made_from_is_nobodys_concern(tmp_path: Path) -> None:
+    files = {
+        "models/t.sql": "select id from raw.orders",
+        "models/t.toml": 'materialized = "table"',
+        "models/v.sql": "select id from raw.customers",
+        "models/m.sql": "select t.id from t join v on v.id = t.id",
+    }
+    deployed = {"t": (column("id", "BIGINT"),), "v": (column("id", "INTEGER"),)}
+    gone = {"raw.orders": "it is gone", "raw.customers": "it is gone"}
+    found = compiled(tmp_path, files, only=frozenset({"m"}), world=World(unreadable=gone, deployed=deployed))
+    assert [(finding.code, finding.subject) for finding in found.findings] == [("P425", "raw.customers")], "a view still reads it"
+
+
+def test_of_a_deployed_table_only_its_receipt_proves_that_there_are_no_nulls(tmp_path: Path) -> None:
+    promised = '[contract.columns.id]\ntype = "INTEGER"\nnullable = false\n'
+    files = {
+        "models/a.sql": "select coalesce(id, 0)::INTEGER as id from raw.orders",
+        "models/a.toml": 'materialized = "table"\n' + promised,
+        "models/b.sql": "select id from a",
+        "models/b.toml": promised,
+    }
+
+    def proof(never_null: frozenset[str]) -> str:
+        world = World(sources=_raw(), deployed={"a": (column("id", "INTEGER"),)}, never_null={"a": never_null})
+        found = compiled(tmp_path, files, only=frozenset({"b"}), world=world)
+        assert errors(found) == []
+        return found.models["b"].contract_findings[0].proof
+
+    assert proof(frozenset({"id"})) == "compiled"
+    assert proof(frozenset()) == "at_run_time"
 
 
 def _raw() -> dict[str, tuple[Column, ...]]:
