@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from interlock.engine.clock import Clock, system_clock
 
 if TYPE_CHECKING:
+    from interlock.engine.cache.store import Cache
     from interlock.engine.project.project import Project
     from interlock.engine.runner.ground import Ground
 
@@ -28,6 +29,7 @@ class Context:
     variables: Mapping[str, str]
     read: Callable[[Mapping[str, str]], Project]
     """Reads the project again, with other values of variables: those of a saved plan."""
+    cache: Cache
 
 
 def open_context(
@@ -39,6 +41,7 @@ def open_context(
     clock: Clock = system_clock,
     wait_seconds: float | None = None,
     actor: str | None = None,
+    keep: bool = True,
 ) -> Context:
     """Read a project's files. Findings in them are reported by the command that they concern.
 
@@ -50,17 +53,20 @@ def open_context(
         clock: tells the time.
         wait_seconds: how long a busy warehouse is waited for.
         actor: who does this, for the ledger.
+        keep: whether what was worked out may be kept in the project's cache.
 
     Raises:
         Refused: there is no project, or interlock.toml cannot be read.
     """
+    from interlock.engine.cache.store import Cache  # noqa: PLC0415 - with the command that needs it
     from interlock.engine.project.environment import redactor  # noqa: PLC0415 - with the command that needs it
     from interlock.engine.project.load import find_project, load  # noqa: PLC0415
     from interlock.engine.runner.ground import actor_of  # noqa: PLC0415
 
     given = os.environ if environment is None else environment
     root = find_project(start or Path())
-    project = load(root, environment=given, variables=variables or {})
+    cache = Cache(root, writes=keep)
+    project = load(root, environment=given, variables=variables or {}, cache=cache)
     return Context(
         project=project,
         target_name=target,
@@ -69,7 +75,8 @@ def open_context(
         wait_seconds=wait_seconds,
         redact=redactor(project, given),
         variables=dict(variables or {}),
-        read=lambda values: load(root, environment=given, variables=values),
+        read=lambda values: load(root, environment=given, variables=values, cache=cache),
+        cache=cache,
     )
 
 

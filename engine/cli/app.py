@@ -127,7 +127,7 @@ def plan(
     del json
     call = _call(ctx)
     wishes = on_change_pairs(on_change)
-    context = call.open(project=project, target=target, variables=variables, wait=wait)
+    context = call.open(project=project, target=target, variables=variables, wait=wait, keep=not no_save)
     result = api.plan(
         context,
         select=terms(select),

@@ -174,7 +174,9 @@ class Invocation:
 
         return watch(shown, lambda: state_of(root))
 
-    def open(self, *, project: Path | None, target: str | None, variables: Sequence[str] | None, wait: float | None) -> Context:
+    def open(
+        self, *, project: Path | None, target: str | None, variables: Sequence[str] | None, wait: float | None, keep: bool = True
+    ) -> Context:
         """Open the project's context; from here on its secrets are taken out of everything that is shown.
 
         Raises:
@@ -184,7 +186,7 @@ class Invocation:
         from interlock.engine import api  # noqa: PLC0415 - after usage is known to be right
 
         named = pairs(variables, option="--vars")
-        context = api.open_context(project, target=target, variables=named, clock=self._clock, wait_seconds=wait)
+        context = api.open_context(project, target=target, variables=named, clock=self._clock, wait_seconds=wait, keep=keep)
         self.console.redact = context.redact
         if self.console.form != "text":
             # a check-out's root is where annotations count from; without one, here

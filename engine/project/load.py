@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
+from interlock.engine.cache.store import Cache
 from interlock.engine.diagnostics import Diagnostic, Position, Refused, in_order, nearest, refused
 from interlock.engine.project.decode import decode
 from interlock.engine.project.document import Document, decode_text, read_bytes, refuse_environment
 from interlock.engine.project.environment import environment_names, expand_environment
 from interlock.engine.project.files import DefaultsToml, InterlockToml, ModelToml, SeedToml, SourcesLockToml, SourcesToml
+from interlock.engine.project.kept import Memory, One, Rooms, kept_file, key_of, lazy_models, lazy_seeds
 from interlock.engine.project.models import Defaults, check_relation, check_tags, model_of
 from interlock.engine.project.names import NAME_RULE, is_name, suggestion
 from interlock.engine.project.project import MacroFile, ModelFile, Project, SeedFile, Source
@@ -58,8 +60,14 @@ def find_project(start: Path) -> Path:
     )
 
 
-def load(root: Path, *, environment: Mapping[str, str], variables: Mapping[str, str] | None = None) -> Project:
+def load(root: Path, *, environment: Mapping[str, str], variables: Mapping[str, str] | None = None, cache: Cache | None = None) -> Project:
     """Read a whole project. What is wrong with it is in `findings`, all of it, in order.
+
+    Args:
+        root: its directory.
+        environment: where `${NAME}` is looked up.
+        variables: values of variables, as text.
+        cache: what is known of files with the same bytes is not worked out again.
 
     Raises:
         Refused: S100, S101 or S102, `interlock.toml` itself cannot be read.
@@ -67,14 +75,21 @@ def load(root: Path, *, environment: Mapping[str, str], variables: Mapping[str, 
     root = root.absolute()
     if not os.path.lexists(root / FILE):
         raise refused("S100", f"`{root}` is no project", because=f"it has no {FILE}", remedy="make one: interlock init DIR")
-    return _Loader(root).project(environment, variables or {})
+    return _Loader(root, Memory(cache)).project(environment, variables or {})
 
 
 class _Loader:
     """Reads the files of one project once, and collects what it finds."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, memory: Memory) -> None:
         self.root = root
+        self.memory = memory
+        self.files: dict[str, list[str]] = {}
+        """By folder."""
+        self.bytes: dict[str, bytes] = {}
+        """Of files that were read and not looked at yet."""
+        self.ones: dict[str, One] = {}
+        """Models and seeds as they are kept, by name."""
         self.findings: list[Diagnostic] = []
         self.documents: list[Document] = []
         self.digests: dict[str, str] = {}
@@ -97,13 +112,9 @@ class _Loader:
             default = default_target_of(document, file)
             variables = variables_of(document, file, given, self.findings)
             id_, name = file.project.id, file.project.name
-        models = self.models()
-        seeds = self.seeds()
-        sources = self.sources()
-        pinned = self.pinned()
-        macros = self.macros()
-        self.between(models, seeds, sources)
-        findings = [*self.findings, *(finding for each in self.documents for finding in each.findings)]
+        before = [*self.findings, *document.findings]
+        rooms, models, seeds = self.rooms()
+        findings = [*before, *rooms.findings]
         if not models and not seeds and not findings:
             findings.append(
                 Diagnostic(
@@ -123,22 +134,99 @@ class _Loader:
             variables=variables,
             models=models,
             seeds=seeds,
-            sources=sources,
-            pinned=pinned,
-            macros=macros,
+            sources=rooms.sources,
+            pinned=rooms.pinned,
+            macros=rooms.macros,
             digests=dict(sorted(self.digests.items())),
             environment=environment_names(document),
             unusable=unusable,
-            unread=self.unread,
+            unread=rooms.unread,
             findings=in_order(findings),
         )
+
+    def rooms(self) -> tuple[Rooms, Mapping[str, ModelFile], Mapping[str, SeedFile]]:
+        """Everything but interlock.toml: as it was found the last time where every byte is the same, else read again."""
+        del self.findings[:], self.documents[:]
+        for folder in ("models", "seeds", "macros"):
+            self.files[folder] = walk(self.root, folder, self.findings)
+        sound = self.read_all() and not self.findings
+        known = self.memory.rooms
+        counts = [path for files in self.files.values() for path in files if path.lower().endswith((".sql", ".csv", ".toml"))]
+        key = key_of({path: seen for path, seen in self.digests.items() if path != FILE}, *counts)
+        if sound and known is not None and known.key == key:
+            self.bytes.clear()
+            of_models = lazy_models({name: one.file for name, one in known.models.items()})
+            return known, of_models, lazy_seeds({name: one.file for name, one in known.seeds.items()})
+        models = self.models()
+        seeds = self.seeds()
+        sources = self.sources()
+        pinned = self.pinned()
+        macros = self.macros()
+        self.between(models, seeds, sources)
+        keeps = sound and self.memory.keeps
+        rooms = Rooms(
+            key=key,
+            models={name: self.ones[name] for name in models} if keeps else {},
+            seeds={name: self.ones[name] for name in seeds} if keeps else {},
+            sources=sources,
+            pinned=pinned,
+            macros=macros,
+            unread=self.unread,
+            findings=(*self.findings, *(finding for each in self.documents for finding in each.findings)),
+        )
+        if keeps:
+            self.memory.keep(rooms)
+        return rooms, models, seeds
+
+    def known(self, *paths: str) -> tuple[str, One | None]:
+        """The digest of the files that a model or seed is made of, and what they were read as, if that is known."""
+        key = key_of({path: self.digests[path] for path in paths if path in self.digests})
+        one = self.memory.alone.get(paths[0])
+        if one is None or one.key != key:
+            return key, None
+        for path in paths:
+            self.bytes.pop(path, None)
+        return key, one
+
+    def is_alone(self, name: str) -> bool:
+        """Whether a model or seed is known to name no other."""
+        return name in self.ones and self.ones[name].alone
+
+    def keep(self, file: ModelFile | SeedFile, key: str, *, alone: bool) -> None:
+        """Keep a model or seed that was read."""
+        if self.memory.keeps:
+            alone = alone and file.renamed_from is None and not (isinstance(file, ModelFile) and file.restrict)
+            self.ones[file.name] = One(key=key, path=file.path, alone=alone, file=memoryview(kept_file(file)))
 
     # --- reading ---
 
     def text(self, path: str) -> tuple[bytes, str]:
+        data = self.bytes.pop(path, None)
+        if data is None:
+            data = self.read(path)
+        return data, decode_text(path, data)
+
+    def read(self, path: str) -> bytes:
         data = read_bytes(self.root, path)
         self.digests[path] = digest("file", data)
-        return data, decode_text(path, data)
+        return data
+
+    def read_all(self) -> bool:
+        """Read every file that counts, and say whether each could be read."""
+        wanted = [path for path in (SOURCES, LOCK) if os.path.lexists(self.root / path)]
+        for folder, main, side in (("models", ".sql", ".toml"), ("seeds", ".csv", ".toml"), ("macros", ".sql", "")):
+            files = self.files[folder]
+            mains = [path for path in files if path.lower().endswith(main)]
+            sides = {f"{path[:-4]}{side}" for path in mains} if side else set()
+            wanted += mains
+            wanted += [path for path in files if path in sides or (folder == "models" and path.endswith(f"/{DEFAULTS}"))]
+        sound = True
+        for path in wanted:
+            try:
+                self.bytes[path] = self.read(path)
+            except Refused:
+                sound = False
+        return sound
 
     def try_text(self, path: str) -> tuple[bytes, str] | None:
         try:
@@ -182,26 +270,36 @@ class _Loader:
 
     # --- rooms of the project ---
 
-    def models(self) -> dict[str, ModelFile]:
-        files = walk(self.root, "models", self.findings)
+    def models(self) -> Mapping[str, ModelFile]:
+        files = self.files["models"]
         queries = [path for path in files if path.lower().endswith(".sql")]
         sidecars = {path for path in files if path.lower().endswith(".toml") and not path.endswith(f"/{DEFAULTS}")}
         defaults = self.defaults([path for path in files if path.endswith(f"/{DEFAULTS}")])
-        found: dict[str, ModelFile] = {}
+        found: dict[str, ModelFile | memoryview] = {}
         for path in queries:
             sidecar_path = f"{path[:-4]}.toml"
             has_sidecar = sidecar_path in sidecars
             sidecars.discard(sidecar_path)
             name = self.name("model", path)
+            key, known = self.known(path, *([sidecar_path] if has_sidecar else []), *_defaults_above(path))
+            if name is not None and known is not None:
+                found[name], self.ones[name] = known.file, known
+                continue
             read = self.try_text(path)
             sidecar = self.toml(sidecar_path, ModelToml) if has_sidecar else None
             if name is None or read is None or (has_sidecar and sidecar is None):
                 self.unread.update({name: path if read is None else sidecar_path} if name else {})
                 continue
             above = _chain(defaults, path)
-            found[name] = model_of(name, path, read[1], sidecar=sidecar, defaults=above, findings=self.findings)
+            before = self.count(above)
+            found[name] = model = model_of(name, path, read[1], sidecar=sidecar, defaults=above, findings=self.findings)
+            self.keep(model, key, alone=self.count(above) == before and not (sidecar and sidecar[0].findings))
         self.orphans(sidecars, queries, "model", ".sql")
-        return dict(sorted(found.items()))
+        return lazy_models(dict(sorted(found.items())))
+
+    def count(self, above: Iterable[Defaults] = ()) -> int:
+        """How many findings there are, with those in some files of defaults."""
+        return len(self.findings) + sum(len(document.findings) for document, _ in above)
 
     def defaults(self, paths: list[str]) -> dict[str, Defaults]:
         found: dict[str, Defaults] = {}
@@ -217,26 +315,32 @@ class _Loader:
             found[path.rsplit("/", 1)[0]] = read
         return found
 
-    def seeds(self) -> dict[str, SeedFile]:
-        files = walk(self.root, "seeds", self.findings)
+    def seeds(self) -> Mapping[str, SeedFile]:
+        files = self.files["seeds"]
         tables = [path for path in files if path.lower().endswith(".csv")]
         sidecars = {path for path in files if path.lower().endswith(".toml")}
-        found: dict[str, SeedFile] = {}
+        found: dict[str, SeedFile | memoryview] = {}
         for path in tables:
             sidecar_path = f"{path[:-4]}.toml"
             has_sidecar = sidecar_path in sidecars
             sidecars.discard(sidecar_path)
             name = self.name("seed", path)
+            key, known = self.known(path, *([sidecar_path] if has_sidecar else []))
+            if name is not None and known is not None:
+                found[name], self.ones[name] = known.file, known
+                continue
             read = self.try_text(path)
             sidecar = self.toml(sidecar_path, SeedToml) if has_sidecar else None
             if name is None or read is None or (has_sidecar and sidecar is None):
                 self.unread.update({name: path if read is None else sidecar_path} if name else {})
                 continue
+            before = self.count()
             seed = seed_of(name, path, read[0], read[1], sidecar=sidecar, findings=self.findings)
             if seed is not None:
                 found[name] = seed
+                self.keep(seed, key, alone=self.count() == before and not (sidecar and sidecar[0].findings))
         self.orphans(sidecars, tables, "seed", ".csv")
-        return dict(sorted(found.items()))
+        return lazy_seeds(dict(sorted(found.items())))
 
     def orphans(self, sidecars: set[str], files: list[str], kind: str, extension: str) -> None:
         for path in sorted(sidecars):
@@ -272,7 +376,7 @@ class _Loader:
 
     def macros(self) -> tuple[MacroFile, ...]:
         found: list[MacroFile] = []
-        for path in walk(self.root, "macros", self.findings):
+        for path in self.files["macros"]:
             if path.lower().endswith(".sql"):
                 read = self.try_text(path)
                 if read is not None:
@@ -280,7 +384,9 @@ class _Loader:
         return tuple(found)
 
     def between(self, models: Mapping[str, ModelFile], seeds: Mapping[str, SeedFile], sources: Mapping[str, Source]) -> None:
-        """Rules between files: renames and restrictions name what is there."""
+        """Rules between files: renames and restrictions name what is there. What is taken by itself names nothing."""
+        models = {name: models[name] for name in models if not self.is_alone(name)}
+        seeds = {name: seeds[name] for name in seeds if not self.is_alone(name)}
         by_path = {document.path: document for document in self.documents}
         renamed: dict[str, str] = {}
         files: list[tuple[str, ModelFile | SeedFile]] = [*models.items(), *seeds.items()]
@@ -314,6 +420,12 @@ class _Loader:
                     by_path[model.sidecar].report(
                         "S104", ("restrict", index), summary, because="restrict names source.column", remedy=remedy, subject=name
                     )
+
+
+def _defaults_above(path: str) -> list[str]:
+    """Where the defaults of a file's folders would stand, nearest first."""
+    parts = path.split("/")
+    return ["/".join([*parts[:depth], DEFAULTS]) for depth in range(len(parts) - 1, 0, -1)]
 
 
 def _chain(defaults: Mapping[str, Defaults], path: str) -> list[Defaults]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -225,10 +226,10 @@ class Source(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     columns: dict[str, SourceColumn] | None = None
     description: str = ""
     freshness: Freshness | None = None
-    fingerprint: Literal["content", "column", "receipt", "none"] | None = None
     freshness_severity: Severity = "error"
     freshness_no_rows: Literal["refuse", "warn"] = "refuse"
     """What a source without any row does: it is never fresh."""
+    fingerprint: Literal["content", "column", "receipt", "none"] | None = None
     fingerprint_column: str | None = None
     tags: tuple[str, ...] = ()
     origin: str = "sources.toml"
@@ -243,8 +244,8 @@ class Project(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     targets: dict[str, TargetConfig]
     default_target: str | None
     variables: dict[str, Variable]
-    models: dict[str, ModelFile]
-    seeds: dict[str, SeedFile]
+    models: Mapping[str, ModelFile]
+    seeds: Mapping[str, SeedFile]
     sources: dict[str, Source]
     pinned: dict[str, dict[str, str]] = {}
     """Columns and types of sources as they were found last, by the source's name: `sources.lock.toml`."""

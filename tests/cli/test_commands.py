@@ -55,7 +55,7 @@ def test_options_reach_the_use_case(api: Any, interlock_: Run) -> None:
     assert api.calls[0] == (
         "open_context",
         (Path("shop"),),
-        {"target": "dev", "variables": {"region": "EU", "sql": "a = b"}, "clock": system_clock, "wait_seconds": 1.5},
+        {"target": "dev", "variables": {"region": "EU", "sql": "a = b"}, "clock": system_clock, "wait_seconds": 1.5, "keep": True},
     )
 
 
