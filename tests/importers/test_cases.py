@@ -402,7 +402,8 @@ def test_only_one_filter_of_the_usual_form_is_proposed(tmp_path: Path, condition
     assert (imported(tmp_path, {"models/m.sql": text}).item("m").status == "proposed") == known
 
 
-def test_what_dbt_s_incremental_models_do_without_a_block_is_kept_or_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize("accept", [False, True])
+def test_what_dbt_s_incremental_models_do_without_a_block_is_kept_proposed_or_refused(tmp_path: Path, accept: bool) -> None:
     select = "select 1 as id, timestamp '2024-01-01' as ts, date '2024-01-01' as order_date"
     found = imported(
         tmp_path,
@@ -420,18 +421,27 @@ def test_what_dbt_s_incremental_models_do_without_a_block_is_kept_or_refused(tmp
             "models/batches.sql": "{{ config(materialized='incremental', incremental_strategy='microbatch', event_time='ts', batch_size='day', begin='2020-01-01', lookback=2) }} select id, ts from {{ ref('src') }}",
             "models/windows.sql": "{{ config(materialized='incremental', incremental_strategy='microbatch', event_time='ts', batch_size='day', begin='2020-01-01') }} select id, ts, row_number() over (order by ts) as n from {{ ref('src') }}",
         },
+        accept=accept,
     )
     codes = {item.name: item.code or item.status for item in found.items("model")}
     assert codes == {
         "append": "D811", "merge": "converted", "merge_without": "D811", "days": "D811", "rows": "D811", "other": "D811",
-        "columns": "D810", "src": "converted", "batches": "converted", "windows": "D811",
+        "columns": "D810", "src": "converted", "batches": "D811", "windows": "D811",
     }  # fmt: skip
-    assert found.item("days").status == "proposed"
+    proposed = {item.name for item in found.items("model") if item.status == "proposed"}
+    assert proposed == {"days", "batches"}
     assert 'strategy = "merge"' in found.sidecar("merge")
-    batches = found.sidecar("batches")
-    assert 'partition = "day"' in batches
-    assert 'lookback = "2 days"' in batches
-    assert "where ts >= timestamp '2020-01-01'" in found.sql("batches")
+    item = found.item("batches")
+    assert "lookback counts from the watermark, dbt's from now" in item.why if accept else "differ" in item.why
+    assert "where ts >= timestamp '2020-01-01'" in item.proposal
+    assert "from src" in item.proposal or "from (select * from src" in item.proposal
+    assert 'partition = "day"' in item.proposal
+    assert (item.written, bool(list(found.out.glob("models/**/batches.*")))) == (("yes", True) if accept else ("no", False))
+    if accept:
+        batches = found.sidecar("batches")
+        assert "review" in batches
+        assert 'lookback = "2 days"' in batches
+        assert "where ts >= timestamp '2020-01-01'" in found.sql("batches")
 
 
 def test_a_proposal_does_not_hide_what_else_cannot_be_kept(tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ class Attaching:
         section, name = declared.owner
         source_name, _, table_name = name.partition(".")
         about = f"{name}.{declared.column}" if declared.column else name
-        test = Test(checks.read(declared.entry)[0], declared.path, declared.line, declared.package, about)
+        test = Test(checks.read(declared.entry)[0], declared.path, declared.line, declared.package, about, folders=tuple(declared.folders))
         self.conversion.tests.append(test)
         if section == "sources":
             source = self.conversion.sources.get((source_name, table_name))

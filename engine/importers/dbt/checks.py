@@ -68,6 +68,8 @@ class Test:
     keys: list[str] = field(default_factory=list)
     """Names of its checks in the owner's sidecar."""
     reads: set[str] = field(default_factory=set)
+    folders: tuple[str, ...] = ()
+    """Those that it is declared in, as configuration levels go."""
 
     def refuse(self, code: str, why: str, remedy: str) -> None:
         """Refuse it, with the first reason."""
@@ -147,12 +149,17 @@ def singular(session: Session, test: Test, text: str) -> None:
 
 
 def _with_project(session: Session, test: Test, config: Table) -> Table:
-    found: dict[str, Any] = {}
+    """What a test says of itself, over its own project's configuration; a package's is below that of the imported project."""
+    own: dict[str, Any] = {}
+    above: dict[str, Any] = {}
     for plural in ("tests", "data_tests"):
-        for tree in session.project_levels(test.package, plural):
-            for level, _ in levels(tree, [test.package]):
-                found = merged(found, level)
-    return table(merged(found, {clean(str(key)): value for key, value in config.items()}))
+        for index, tree in enumerate(session.project_levels(test.package, plural)):
+            for level, _ in levels(tree, [test.package, *test.folders]):
+                if index == 0:
+                    own = merged(own, level)
+                else:
+                    above = merged(above, level)
+    return table(merged(merged(own, {clean(str(key)): value for key, value in config.items()}), above))
 
 
 def _usable(test: Test, config: Table) -> bool:

@@ -36,6 +36,7 @@ class Declared:
     owner: tuple[str, str]
     """(`models`, name), (`sources`, `raw.orders`) and so on."""
     version: str = ""
+    folders: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -236,7 +237,7 @@ def _declared(found: Found, entry: Table, _: Any, file: File, package: Package, 
         for key in ("tests", "data_tests"):
             listed = holder.get(key)
             for index, each in enumerate(items(listed)):
-                found.declared.append(Declared(each, column, line_of(listed, index), file.path, package.name, owner, version))
+                found.declared.append(Declared(each, column, line_of(listed, index), file.path, package.name, owner, version, file.folders))
 
     add(entry, None)
     columns = items(entry.get("columns"))
@@ -263,7 +264,7 @@ def _nodes(found: Found, package: Package) -> None:
             case "snapshot", "sql":
                 _snapshots(found, package, file)
             case "test", "sql" if not file.inner.startswith("generic/"):
-                found.singular.append((file, Test(file.stem, file.path, 1, package.name, "")))
+                found.singular.append((file, Test(file.stem, file.path, 1, package.name, "", folders=tuple(file.folders))))
             case "analysis", "sql":
                 found.document("file", file.path, file.path, None, "an analysis: it is never built", file.text)
             case "macro" | "test", "sql":

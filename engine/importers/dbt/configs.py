@@ -16,9 +16,14 @@ CARRIED: Final = frozenset(
 )  # fmt: skip
 """Keys that decide something of what is made."""
 
-CHANGES: Final = frozenset(
-    {"incremental_predicates", "predicates", "merge_update_columns", "merge_exclude_columns", "sql_header", "merge_clauses"}
-)
+UPDATES: Final = frozenset(
+    {"incremental_predicates", "predicates", "merge_update_columns", "merge_exclude_columns", "merge_clauses", "merge_update_condition", "merge_insert_condition"}
+    | {"merge_on_using_columns", "merge_update_set_expressions", "merge_with_schema_evolution", "matched_condition", "not_matched_condition", "skip_matched_step"}
+    | {"skip_not_matched_step", "not_matched_by_source_action", "not_matched_by_source_condition", "insert_overwrite_partitions", "partitions", "replace_where"}
+)  # fmt: skip
+"""Keys that change how an incremental model is brought up to date, without a counterpart; elsewhere dbt passes over them."""
+
+CHANGES: Final = UPDATES | {"sql_header"}
 """Keys that change which rows are made, without a counterpart."""
 
 HOOKS: Final = frozenset({"pre-hook", "post-hook"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +251,8 @@ class Conversion:
 
     def _resolve(self) -> None:
         for node in self.found.nodes:
+            if not node.live:
+                self._resolve_proposal(node)
             if not node.live or node.rendering is None or node.kind == "seed":
                 continue
             marks = self._marks(node, node.rendering)
@@ -278,6 +281,21 @@ class Conversion:
             if node.config.get("incremental_strategy") == "microbatch":
                 marks = self._batched(node, node.rendering, marks)
             node.text = names.resolved(node.text, marks, self.qualified)
+            if node.proposal is not None:
+                node.proposal = replace(node.proposal, query=node.text)
+
+    def _resolve_proposal(self, node: Node) -> None:
+        """Names for the marks of what is shown and not written; without them there is nothing to propose."""
+        if node.proposal is None or node.disabled:
+            return
+        rendering = node.proposal.rendering
+        marks = self._marks(node, rendering)
+        if marks is not None and node.config.get("incremental_strategy") == "microbatch":
+            marks = self._batched(node, rendering, marks)
+        if marks is None or node.proposal is None:
+            node.proposal = None
+        else:
+            node.proposal = replace(node.proposal, query=names.resolved(node.proposal.query, marks, self.qualified))
 
     def _not_taken(self, node: Node, rendering: Rendering) -> None:
         """Say what the branches refer to that the frozen values do not take; no other branch could be taken later."""
@@ -362,6 +380,7 @@ class Conversion:
             if column:
                 timed.append((mark, str(column)))
         if len(timed) != 1 or node.text.count(timed[0][0]) != 1:
+            node.problem = node.proposal = None
             node.refuse(
                 "D811",
                 f"{len(timed)} of the inputs of a microbatch model have an event_time: dbt filters each by itself",

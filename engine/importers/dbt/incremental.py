@@ -15,8 +15,8 @@ from interlock.engine.importers.dbt.nodes import INCREMENTAL, Node
 from interlock.engine.importers.dbt.session import Rendering, Session
 from interlock.engine.importers.dbt.template import CannotKeep
 
-EVERYTHING: Final = "365000 days"
-"""A lookback that reaches all rows: dbt merges the whole result of each run."""
+EVERYTHING: Final = "5000000 days"
+"""A lookback that reaches all rows, the year 1 from the year 9999 too: dbt merges the whole result of each run."""
 
 REVIEW: Final = "watermark, strategy and the query without its is_incremental() block"
 _THIS: Final = "ilthis_z"
@@ -122,7 +122,8 @@ def sidecar_of(node: Node) -> dict[str, Any] | None:
     column = node.config.get("event_time")
     match strategy:
         case "microbatch":
-            return _microbatch(node)
+            _microbatch(node)
+            return None
         case None | "merge" if keys:
             if not column:
                 node.refuse(
@@ -131,7 +132,10 @@ def sidecar_of(node: Node) -> dict[str, Any] | None:
                     'set event_time to an output column, or write strategy = "merge", watermark and unique_key in a sidecar',
                 )
                 return None
-            node.notes.append(f"merge over all rows: `{column}` is its watermark, with a lookback that reaches all of them")
+            node.notes.append(
+                f"merge over all rows: `{column}` is its watermark, with a lookback that reaches all of them; a row without it, a key "
+                "without a value and a key with two rows stop the run, where dbt would write them"
+            )
             return {
                 "materialized": "incremental", "strategy": "merge", "watermark": str(column), "unique_key": keys, "lookback": EVERYTHING, "until": "none",
             }  # fmt: skip
@@ -181,11 +185,11 @@ def _delete_insert(node: Node, keys: list[str]) -> dict[str, Any] | None:
     return None
 
 
-def _microbatch(node: Node) -> dict[str, Any] | None:
+def _microbatch(node: Node) -> None:
     column, size = node.config.get("event_time"), node.config.get("batch_size")
     if not column or size not in {"hour", "day", "month", "year"} or not node.config.get("begin"):
         node.refuse("D811", "microbatch needs event_time, batch_size and begin", "set them; dbt refuses it, too")
-        return None
+        return
     words = set(re.findall(r"[a-z]+", re.sub(r"--[^\n]*|/\*.*?\*/|'[^']*'", " ", node.text.lower(), flags=re.DOTALL)))
     across = sorted(words & {"over", "qualify", "limit", "distinct", "group", "union", "except", "intersect", "having"})
     if across:
@@ -194,17 +198,26 @@ def _microbatch(node: Node) -> dict[str, Any] | None:
             f"each batch of dbt sees its own rows only, and the query looks across rows ({', '.join(across).upper()})",
             'write the full query with strategy = "partition" in a sidecar, and see that it means what you want',
         )
-        return None
+        return
     batches = node.config.get("lookback", 1)
     if not isinstance(batches, int) or batches < 0:
         node.refuse("D811", f"its lookback `{batches}` is no number of batches", "write a whole number")
-        return None
+        return
     lookback = {"hour": f"{batches} hours", "day": f"{batches} days", "month": f"{31 * batches} days", "year": f"{366 * batches} days"}[
         str(size)
     ]
-    node.notes.append(
-        f"microbatch by {size} became partitions of `{column}`; dbt counts its lookback from now, here it counts from the watermark"
+    sidecar = {
+        "materialized": "incremental",
+        "strategy": "partition",
+        "watermark": str(column),
+        "partition": str(size),
+        "lookback": lookback,
+    }
+    node.refuse(
+        "D811",
+        f"microbatch makes the last {batches + 1} batches before now again, whatever the rows are; partitions go by the newest row: where rows "
+        "come late, are changed or lie in the future, the two differ",
+        "accept the proposal if rows come in the order of their times, or change within the lookback of the newest",
     )
-    return {
-        "materialized": "incremental", "strategy": "partition", "watermark": str(column), "partition": str(size), "lookback": lookback,
-    }  # fmt: skip
+    why = f"microbatch by {size} is partitions of `{column}`; its lookback counts from the watermark, dbt's from now"
+    node.proposal = Proposal("D811", why, sidecar, node.text, node.rendering or Rendering(node.file.path, node.package))

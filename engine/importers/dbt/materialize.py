@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from interlock.engine.importers.dbt import incremental
-from interlock.engine.importers.dbt.configs import CHANGES, HOOKS, KNOWN, listed, unknown
+from interlock.engine.importers.dbt.configs import CHANGES, HOOKS, KNOWN, UPDATES, listed, unknown
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.nodes import Node, column_entries
 from interlock.engine.importers.dbt.yamls import items, table
@@ -27,6 +27,9 @@ def sidecar(node: Node, schema: str, default_schema: str, report: Callable[[Item
     match materialized:
         case "view" | "table" | "ephemeral":
             made: dict[str, Any] | None = {"materialized": materialized}
+        case "incremental" if config.get("full_refresh") is True:
+            node.notes.append("full_refresh: true makes it anew in each run: a table")
+            made, materialized = {"materialized": "table"}, "table"
         case "incremental":
             made = incremental.sidecar_of(node)
         case _:
@@ -75,7 +78,7 @@ def refuse_changes(node: Node, materialized: str) -> None:
 
 def blocking(node: Node, materialized: str) -> tuple[str, str, str] | None:
     """Code, reason and remedy, where the configuration holds something without a counterpart."""
-    for key in sorted(CHANGES & set(node.config)):
+    for key in sorted((CHANGES if materialized == "incremental" else CHANGES - UPDATES) & set(node.config)):
         if node.config[key]:
             why = f"`{key}` changes which rows are written, and has no counterpart"
             return "D810", why, "take it out, or write the query so that it is not needed"

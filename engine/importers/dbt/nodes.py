@@ -100,7 +100,7 @@ class Node:
     @property
     def fqn(self) -> list[str]:
         """Package, folders and name, as configuration levels go."""
-        return [self.package, *self.file.inner.split("/")[:-1], self.base or self.name]
+        return [self.package, *self.file.folders, self.base or self.name]
 
 
 def problem_of(error: BaseException, node_path: str, fallback_line: int | None) -> Problem:
@@ -168,8 +168,10 @@ def parse(session: Session, node: Node) -> None:
 def evaluate(session: Session, node: Node, project_levels: list[Any]) -> None:
     """Evaluate the node's template and merge its configuration; problems are kept on the node."""
     rendering = Rendering(node.file.path, node.package)
-    lower = configured(session, node, project_levels)
-    rendering.config = lower
+    lower = configured(session, node, project_levels[:1])
+    # What the imported project says of a package's resources stands above what those say of themselves, as in dbt.
+    upper = _of_levels(session, node, project_levels[1:])
+    rendering.config, rendering.above = lower, upper
     rendering.this = This(node.alias, "main")
     rendering.model = {
         "name": node.name,
@@ -187,20 +189,25 @@ def evaluate(session: Session, node: Node, project_levels: list[Any]) -> None:
     }
     node.rendering = rendering
     if node.kind == "seed" or (node.tree is None and node.body is None) or node.problem is not None:
-        node.config = merged(lower, _literal_config(node)) if node.problem is not None else lower
+        node.config = merged(merged(lower, _literal_config(node)) if node.problem is not None else lower, upper)
         _finish_config(session, node)
         return
     try:
         node.text = _text(session, node, rendering)
         if rendering.config_read:
             again = Rendering(
-                node.file.path, node.package, config=merged(lower, rendering.configs), this=rendering.this, model=rendering.model
+                node.file.path,
+                node.package,
+                config=merged(lower, rendering.configs),
+                above=upper,
+                this=rendering.this,
+                model=rendering.model,
             )
             node.text = _text(session, node, again)
             node.rendering = rendering = again
     except (CannotKeep, *t.EVALUATION) as error:
         node.problem = _with_call(node, problem_of(error, node.file.path, node.line))
-    node.config = merged(lower, rendering.configs)
+    node.config = merged(merged(lower, rendering.configs), upper)
     _finish_config(session, node)
 
 
@@ -228,15 +235,8 @@ def _text(session: Session, node: Node, rendering: Rendering) -> str:
 
 
 def configured(session: Session, node: Node, project_levels: list[Any]) -> dict[str, Any]:
-    """What dbt_project.yml and the YAML properties say, the latter on top."""
-    found: dict[str, Any] = {}
-    rendering = Rendering("dbt_project.yml", node.package)
-    for tree in project_levels:
-        for level, _ in levels(tree, node.fqn):
-            try:
-                found = merged(found, _evaluated(session, level, rendering))
-            except (CannotKeep, *t.EVALUATION) as error:
-                node.problem = node.problem or problem_of(error, "dbt_project.yml", None)
+    """What the node's own dbt_project.yml and the YAML properties say, the latter on top."""
+    found = _of_levels(session, node, project_levels)
     if node.properties is not None:
         entry = node.properties.entry
         upper = {clean(str(key)): value for key, value in table(entry.get("config")).items()}
@@ -251,6 +251,18 @@ def configured(session: Session, node: Node, project_levels: list[Any]) -> dict[
             found = merged(found, _evaluated(session, upper, rendering))
         except (CannotKeep, *t.EVALUATION) as error:
             node.problem = node.problem or problem_of(error, node.properties.path, node.properties.line)
+    return found
+
+
+def _of_levels(session: Session, node: Node, project_levels: list[Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    rendering = Rendering("dbt_project.yml", node.package)
+    for tree in project_levels:
+        for level, _ in levels(tree, node.fqn):
+            try:
+                found = merged(found, _evaluated(session, level, rendering))
+            except (CannotKeep, *t.EVALUATION) as error:
+                node.problem = node.problem or problem_of(error, "dbt_project.yml", None)
     return found
 
 

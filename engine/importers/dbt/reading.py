@@ -47,6 +47,11 @@ class File:
         return self.inner.rsplit("/", 1)[-1].rsplit(".", 1)[0]
 
     @property
+    def folders(self) -> list[str]:
+        """Those that it lies in, below its kind's own."""
+        return self.inner.split("/")[:-1]
+
+    @property
     def extension(self) -> str:
         """The extension, in small letters."""
         return self.inner.rsplit(".", 1)[-1].lower() if "." in self.inner.rsplit("/", 1)[-1] else ""

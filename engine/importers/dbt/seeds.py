@@ -78,19 +78,19 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
         node.refuse("D825", why, "take the quotes off, or write double ones", guessed)
         return
     header = [cell or "" for cell in found[0]]
-    declared = {str(name).strip('"').lower(): str(type_) for name, type_ in (config.get("column_types") or {}).items()}
+    declared = {str(name): str(type_) for name, type_ in (config.get("column_types") or {}).items()}
     types: dict[str, str] = {}
     for index, name in enumerate(header):
-        if name.lower() in declared:
-            given = declared[name.lower()]
+        if name in declared:
+            given = declared[name]
             types[name] = _NAMES.get(given.lower(), given)
             continue
         types[name], said = type_of([row[index] for row in found[1:] if index < len(row)])
         if said:
             node.notes.append(f"`{name}`: {said}")
     for name in declared:
-        if name not in {each.lower() for each in header}:
-            node.notes.append(f"column_types names `{name}`, which the file does not have")
+        if name not in header:
+            node.notes.append(f"column_types names `{name}`, which the file does not have so: dbt passes over it")
     made: dict[str, Any] = {}
     if delimiter != ",":
         made["delimiter"] = delimiter

@@ -60,6 +60,8 @@ class Rendering:
     macros: set[str] = field(default_factory=set)
     targets: set[str] = field(default_factory=set)
     config: Mapping[str, Any] = field(default_factory=dict)
+    above: dict[str, Any] = field(default_factory=dict)
+    """Configuration that wins over the template's own."""
     config_read: bool = False
     this: Any = None
     model: Any = None
@@ -144,8 +146,9 @@ class _Config:
 
     def get(self, key: str, default: Any = None, **_: Any) -> Any:
         """A value of the merged configuration."""
-        self._session.current.config_read = True
-        found = {**DEFAULTS, **self._session.current.config, **self._session.current.configs}.get(key)
+        current = self._session.current
+        current.config_read = True
+        found = merged({**DEFAULTS, **current.config, **current.configs}, current.above).get(key)
         return default if found is None else found
 
     meta_get = get

@@ -41,6 +41,10 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
             updated = str(config["updated_at"])
             if not updated.replace("_", "a").isalnum():
                 node.refuse("D821", f"`updated_at: {updated}` is no column", "give the query a column for it")
+        case "check" if config.get("updated_at"):
+            why = "validity begins at its updated_at though columns are compared; here it begins with the run that finds a change"
+            node.refuse("D821", why, "use the timestamp strategy, or take updated_at out")
+            return
         case "check" if config.get("check_cols"):
             made |= {"snapshot_by": "columns"}
             columns = config["check_cols"]
@@ -62,6 +66,8 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
     for key in ("snapshot_meta_column_names", "dbt_valid_to_current"):
         if config.get(key):
             node.refuse("D821", f"`{key}` changes the columns of the snapshot", "take it out, and rename in a model that reads it")
+    if config.get("target_database"):
+        node.notes.append(f"`target_database: {config['target_database']}` was left out: a target is one database")
     history = f"{node.into}{HISTORY}"
     folder = f"models/snapshots/{node.into}"
     node.extra[f"{folder}{HISTORY}.sql"] = ""

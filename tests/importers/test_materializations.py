@@ -1,0 +1,141 @@
+"""Configuration that decides how rows are made: kept exactly, or refused with the key that cannot be."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+from tests.importers.dbt_projects import imported
+
+ONE = "select 1 as id, 's' as s, timestamp '2024-01-01' as ts"
+SNAPSHOT = "{% snapshot s %}{{ config(unique_key='id', REST) }} select 1 as id, 's' as s, timestamp '2024-01-01' as ts{% endsnapshot %}"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "merge_update_columns=['s']",
+        "merge_exclude_columns=['s']",
+        "merge_update_condition='false'",
+        "merge_insert_condition='false'",
+        "merge_on_using_columns=['id']",
+        "merge_update_set_expressions={'s': 'x'}",
+        "merge_clauses={'when_matched': [{'action': 'delete'}]}",
+        "incremental_predicates=['1 = 2']",
+        "predicates=['1 = 2']",
+        "matched_condition='false'",
+        "sql_header='set x = 1'",
+    ],
+)
+def test_a_key_that_changes_how_a_merge_goes_refuses_the_merge_and_nothing_else(tmp_path: Path, key: str) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/m.sql": "{{ config(materialized='incremental', unique_key='id', event_time='ts', " + key + ") }}" + ONE,
+            "models/t.sql": "{{ config(materialized='table', " + key + ") }}" + ONE,
+        },
+    )
+    name = key.split("=", maxsplit=1)[0]
+    assert found.item("m").code == "D810"
+    assert f"`{name}`" in found.item("m").why
+    assert found.item("t").status == ("refused" if name == "sql_header" else "converted")
+    assert found.item(f"m.{name}", "config").status == "refused"
+
+
+def test_a_full_merge_reaches_the_first_year_from_the_last(tmp_path: Path) -> None:
+    found = imported(tmp_path, {"models/m.sql": "{{ config(materialized='incremental', unique_key='id', event_time='ts') }}" + ONE})
+    side = tomllib.loads(found.sidecar("m"))
+    assert int(side["lookback"].split()[0]) > 366 * 9999
+    assert "a key with two rows stop the run" in found.item("m").why
+
+
+@pytest.mark.parametrize(("value", "materialized"), [("true", "table"), ("false", "incremental"), ("none", "incremental")])
+def test_what_dbt_makes_anew_in_each_run_is_a_table(tmp_path: Path, value: str, materialized: str) -> None:
+    config = "{{ config(materialized='incremental', unique_key='id', event_time='ts', full_refresh=" + value + ") }}"
+    side = tomllib.loads(imported(tmp_path, {"models/m.sql": config + ONE}).sidecar("m"))
+    assert side["materialized"] == materialized
+    assert side.get("full_refresh") == (False if value == "false" else None)
+
+
+@pytest.mark.parametrize(
+    ("said", "becomes"),
+    [("append_new_columns", "append_columns"), ("fail", None), ("ignore", None), ("sync_all_columns", None)],
+)
+def test_columns_that_move_are_added_as_dbt_adds_them_or_stop_the_run(tmp_path: Path, said: str, becomes: str | None) -> None:
+    config = "{{ config(materialized='incremental', unique_key='id', event_time='ts', on_schema_change='" + said + "') }}"
+    found = imported(tmp_path, {"models/m.sql": config + ONE})
+    assert tomllib.loads(found.sidecar("m")).get("on_schema_change") == becomes
+    assert ("became refuse" in found.item("m").why) == (said in {"ignore", "sync_all_columns"})
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ("strategy='check', check_cols='all', hard_deletes='new_record'", "hard_deletes: new_record"),
+        ("strategy='timestamp', updated_at='ts', hard_deletes='new_record'", "hard_deletes: new_record"),
+        ("strategy='check', check_cols='all', snapshot_meta_column_names={'dbt_valid_to': 'til'}", "snapshot_meta_column_names"),
+        ("strategy='check', check_cols='all', dbt_valid_to_current=\"to_date('9999-12-31')\"", "dbt_valid_to_current"),
+        ("strategy='check', check_cols='all', updated_at='ts'", "begins at its updated_at"),
+        ("strategy='check'", "strategy: check"),
+        ("strategy='mine', check_cols='all'", "strategy: mine"),
+        ("strategy='timestamp', updated_at='ts::date'", "no column"),
+    ],
+)
+def test_a_snapshot_that_dbt_keeps_otherwise_is_refused(tmp_path: Path, rest: str, said: str) -> None:
+    found = imported(tmp_path, {"snapshots/s.sql": SNAPSHOT.replace("REST", rest)})
+    assert found.item("s", "snapshot").code == "D821"
+    assert said in found.item("s", "snapshot").why
+    assert not list(found.out.glob("models/**/s*"))
+
+
+@pytest.mark.parametrize(
+    ("rest", "close"),
+    [
+        ("hard_deletes='invalidate'", "close"),
+        ("invalidate_hard_deletes=true", "close"),
+        ("hard_deletes='ignore'", None),
+        ("invalidate_hard_deletes=false", None),
+    ],
+)
+def test_rows_that_are_gone_are_closed_where_dbt_closes_them(tmp_path: Path, rest: str, close: str | None) -> None:
+    found = imported(tmp_path, {"snapshots/s.sql": SNAPSHOT.replace("REST", f"strategy='check', check_cols=['s'], {rest}")})
+    side = tomllib.loads(found.sidecar("s__history"))
+    assert (side.get("hard_deletes"), side["compare"]) == (close, ["s"])
+
+
+def test_a_package_is_configured_by_itself_and_above_that_by_the_project(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "dbt_project.yml": """
+                name: shop
+                version: '1'
+                vars: {how: table}
+                models: {+tags: [all], tools: {+materialized: "{{ var('how') }}", shut: {+enabled: true}}}
+                data_tests: {tools: {+severity: warn}, shop: {strict: {+severity: error}, +severity: warn}}
+            """,
+            "dbt_packages/tools/dbt_project.yml": "name: tools\nversion: '1'\nvars: {how: nothing}\nmodels: {tools: {+materialized: view, +tags: [own]}}\n",
+            "dbt_packages/tools/models/a.sql": "{{ config(materialized='ephemeral') }} select '{{ config.get('materialized') }}' as m",
+            "dbt_packages/tools/models/shut/b.sql": "{{ config(enabled=false) }} select 1 as id",
+            "dbt_packages/tools/models/s.yml": "models: [{name: b, columns: [{name: id, tests: [{unique: {config: {severity: error}}}]}]}]",
+            "models/c.sql": "select 1 as id",
+            "models/c.yml": "models: [{name: c, columns: [{name: id, tests: [unique]}]}]",
+            "models/strict/d.sql": "select 1 as id",
+            "models/strict/d.yml": "models: [{name: d, columns: [{name: id, tests: [unique]}]}]",
+        },
+    )
+    sides = {name: tomllib.loads(found.sidecar(name)) for name in "abcd"}
+    assert sides["a"]["materialized"] == sides["b"]["materialized"] == "table"
+    assert sides["a"]["tags"] == ["own", "all"]
+    assert "'table' as m" in found.sql("a")
+    assert {name: sides[name]["checks"][0].get("severity", "error") for name in "bcd"} == {"b": "warn", "c": "warn", "d": "error"}
+
+
+def test_a_seed_s_types_are_for_columns_of_exactly_that_name(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {"seeds/s.csv": "ID,b\n1,2\n", "seeds/s.yml": "seeds: [{name: s, config: {column_types: {id: varchar, b: bigint}}}]"},
+    )
+    assert tomllib.loads(found.text("seeds/s.toml"))["columns"] == {"ID": "INTEGER", "b": "bigint"}
+    assert "`id`" in found.item("s", "seed").why
