@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from interlock.engine.planner.closure import ABSENT, value_of
 from interlock.engine.planner.facts import same_columns
-from interlock.engine.planner.plan import Item, PlanBody
+from interlock.engine.planner.plan import Item, PlanBody, UpstreamPin
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.protocol import Catalog, HeadRow
 from interlock.engine.warehouse.target import TargetConfig
@@ -204,4 +204,20 @@ def _upstreams(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[
         if (head.token if head is not None else None) != pin.token:
             there = (head.token if head is not None else None) or "none"
             found.append(Difference(code="P409", subject=pin.model, planned=(pin.token or "none")[:12], found=there[:12], remedy=AGAIN))
+        elif pin.token is not None and pin.relation:
+            found += _stands(pin, now)
+    return found
+
+
+def _stands(pin: UpstreamPin, now: Now) -> list[Difference]:
+    """What a head says is there must be there: only the relation itself tells that somebody else put another in its place."""
+    seen = now.catalog.find(*pin.relation.split(".", 1))
+    found = []
+    if seen is None or seen.token != pin.token:
+        there = "nothing there" if seen is None else f"{seen.kind} with token {(seen.token or 'none')[:12]}"
+        planned = f"a relation with token {(pin.token or '')[:12]}"
+        found.append(Difference(code="P408", subject=pin.relation, planned=planned, found=there, remedy=AGAIN))
+    elif not same_columns(seen.columns, pin.columns):
+        planned, there = _columns(pin.columns), _columns(seen.columns)
+        found.append(Difference(code="P408", subject=pin.relation, planned=planned, found=there, remedy=AGAIN))
     return found

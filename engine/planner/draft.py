@@ -352,6 +352,7 @@ def _upstreams(desk: Desk) -> tuple[UpstreamPin, ...]:
                 columns=body.shape if body is not None else (),
                 token=head.token,
                 receipt=head.receipt,
+                relation=f"{model.schema}.{model.relation}",
             )
         )
     return tuple(pins)

@@ -159,6 +159,8 @@ class UpstreamPin(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     columns: tuple[Column, ...]
     token: str | None
     receipt: str | None
+    relation: str = ""
+    """Where it stands, as `schema.name`."""
 
 
 class SourceQuestion(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
