@@ -18,7 +18,7 @@ from interlock.engine.planner.observe import Unreadable, read_bodies
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.answers import Setting, left_behind, receipt_body
 from interlock.engine.warehouse.duckdb import control
-from interlock.engine.warehouse.protocol import HeadRow, Reader, ReceiptRow, Row, Session, Transaction, WarehouseError
+from interlock.engine.warehouse.protocol import HeadMove, HeadRow, Reader, ReceiptRow, Row, Session, Transaction, WarehouseError
 from interlock.machines.evidence import (
     Absent,
     BootstrapEvidence,
@@ -296,8 +296,8 @@ def abandon(transaction: Transaction) -> None:
         return
 
 
-def fill(attempt: Attempt, transaction: Transaction, heads: Sequence[Row]) -> CommitPermit | None:
-    """All that one model writes into a transaction that it shares, up to the permit; `None` where that is not given.
+def fill(attempt: Attempt, transaction: Transaction, heads: Sequence[Row]) -> ReceiptBody:
+    """All that one model writes into a transaction that it shares, but for its receipt and head; and the receipt's body.
 
     Args:
         attempt: whose turn it is.
@@ -307,10 +307,7 @@ def fill(attempt: Attempt, transaction: Transaction, heads: Sequence[Row]) -> Co
     Raises:
         WarehouseError: whatever the warehouse said.
     """
-    body = _write_all(attempt, transaction, _Said(), heads)
-    _insert(attempt, transaction, body)
-    permit = attempt.machine.publication_is_permitted(body)
-    return permit if isinstance(permit, CommitPermit) else None
+    return _write_all(attempt, transaction, _Said(), heads)
 
 
 def _publish(attempt: Attempt, transaction: Transaction, body: ReceiptBody) -> Answer | None:
@@ -330,18 +327,24 @@ def _publish(attempt: Attempt, transaction: Transaction, body: ReceiptBody) -> A
     return None
 
 
-def _insert(attempt: Attempt, transaction: Transaction, body: ReceiptBody) -> str:
-    bench = attempt.bench
+def move_of(attempt: Attempt, body: ReceiptBody) -> HeadMove:
+    """The receipt that holds a body, and where it leaves the head."""
     stored = canonical(body)
-    receipt = digest("receipt", stored)
     row = ReceiptRow(
-        receipt=receipt,
+        receipt=digest("receipt", stored),
         model=body.model,
-        run=bench.run,
+        run=attempt.bench.run,
         attempt=attempt.machine.pinned.attempt if attempt.machine.pinned is not None else 1,
         previous=body.previous,
         body=stored,
     )
+    return HeadMove(receipt=row, token=body.token, generation=body.generation)
+
+
+def _insert(attempt: Attempt, transaction: Transaction, body: ReceiptBody) -> str:
+    bench = attempt.bench
+    row = move_of(attempt, body).receipt
+    receipt = row.receipt
     transaction.run(control.INSERT_RECEIPT, control.receipt_parameters(row, project=bench.setting.project))
     moved = transaction.run(
         control.FENCE,

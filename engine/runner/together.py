@@ -10,9 +10,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from interlock.engine.planner.observe import Unreadable, read_bodies
 from interlock.engine.planner.plan import Item
-from interlock.engine.runner.attempt import STEPS, Answer, Attempt, Bench, Effect, abandon, fill, find, found_as, go, heads_wanted
+from interlock.engine.runner.attempt import STEPS, Answer, Attempt, Bench, Effect, abandon, fill, find, found_as, go, heads_wanted, move_of
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.protocol import DELTA, HeadRow, WarehouseError
+from interlock.machines.permits import CommitPermit
 
 TOGETHER_MAX = 8
 ROWS_MAX = 100_000
@@ -79,11 +80,16 @@ def _written(attempts: Collection[Attempt]) -> dict[str, Answer]:
         # One question for all, before anything is written: none of them reads another, since they were ready together.
         wanted = sorted(frozenset().union(*(heads_wanted(attempt.item) for attempt in attempts)))
         heads = transaction.run(control.READ_HEADS, {"project": setting.project, "models": wanted})
-        commits = []
+        bodies = {}
         for attempt in attempts:
             transaction.turn(permits[attempt.item.model])
-            permit = fill(attempt, transaction, heads)
-            if permit is None:
+            bodies[attempt.item.model] = fill(attempt, transaction, heads)
+        moves = [(permits[attempt.item.model], move_of(attempt, bodies[attempt.item.model])) for attempt in attempts]
+        transaction.publish(setting.project, moves)
+        commits = []
+        for attempt in attempts:
+            permit = attempt.machine.publication_is_permitted(bodies[attempt.item.model])
+            if not isinstance(permit, CommitPermit):
                 transaction.rollback()
                 return {}
             commits.append(permit)

@@ -78,6 +78,14 @@ class ReceiptRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     body: bytes
 
 
+class HeadMove(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a model writes of itself: its receipt, and its head as that receipt leaves it. The head expected is the receipt's `previous`."""
+
+    receipt: ReceiptRow
+    token: str | None
+    generation: str | None
+
+
 class Catalog(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One bulk probe: what stands in the database, keyed by (schema, name) folded as the warehouse folds names."""
 
@@ -176,6 +184,14 @@ class Transaction(Protocol):
 
         Raises:
             WarehouseError: code W612 where its digest is not in the permit; else whatever the warehouse said.
+        """
+        ...
+
+    def publish(self, project: str, moves: Sequence[tuple[WritePermit, HeadMove]]) -> None:
+        """Receipts and heads of all models that share the transaction, in two statements: a row each, by the permit of its model.
+
+        Raises:
+            WarehouseError: code W612 where a row has no permit, W610 where a head is not the one that was expected.
         """
         ...
 

@@ -112,7 +112,17 @@ def test_an_unknown_commit_is_settled_receipt_by_receipt(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize(
-    "point", ["warehouse.commit.before", "warehouse.commit.after", "warehouse.receipt.after", "warehouse.fence.before"]
+    "point",
+    [
+        "warehouse.commit.before",
+        "warehouse.commit.after",
+        "warehouse.receipts.before",
+        "warehouse.receipts.after",
+        "warehouse.fences.before",
+        "warehouse.fences.after",
+        "warehouse.receipt.after",
+        "warehouse.fence.before",
+    ],
 )
 def test_a_stop_in_the_middle_loses_and_repeats_nothing(point: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make(tmp_path, ["table", "view", "table", "table"])

@@ -11,7 +11,8 @@ from interlock.engine import faults
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.duckdb.session import DuckDBSession
-from interlock.engine.warehouse.protocol import DELTA, Session, Statement, WarehouseError
+from interlock.engine.warehouse.protocol import DELTA, HeadMove, ReceiptRow, Session, Statement, WarehouseError
+from interlock.machines import permits
 from interlock.machines.permits import PermitDenied, WritePermit
 
 from .conftest import PROJECT, Shop, commit_permit, statement, with_receipt, write_permit
@@ -293,3 +294,66 @@ def test_a_serial_transaction_runs_only_what_its_permit_allows_and_all_or_nothin
         session.prepare(permit, [(good, {}), (bad, {})])
     assert caught.value.code == "W608"
     assert "extra" not in session.reader().catalog().schemas
+
+
+def move(model: str, receipt: str, expected: str | None = None, run: str = "r1") -> HeadMove:
+    row = ReceiptRow(receipt=receipt, model=model, run=run, attempt=1, previous=expected, body=b"{}")
+    return HeadMove(receipt=row, token="t", generation="g")
+
+
+def test_receipts_and_heads_of_models_that_share_it_go_in_together(shop: Shop) -> None:
+    session = shop.prepared("m", "n")
+    first, second = write_permit(model="m", anchor="a1"), write_permit(model="n", anchor="a2")
+    transaction = session.begin(first, second)
+    transaction.publish(PROJECT, [(first, move("m", "rec1")), (second, move("n", "rec2"))])
+    with pytest.raises(WarehouseError):  # each needs its own permit, for its own receipt
+        transaction.commit(commit_permit("rec2", "a1"), commit_permit("rec1", "a2"))
+    transaction.rollback()
+    transaction = session.begin(first, second)
+    transaction.publish(PROJECT, [(first, move("m", "rec1")), (second, move("n", "rec2"))])
+    transaction.commit(commit_permit("rec1", "a1"), commit_permit("rec2", "a2"))
+    reader = session.reader()
+    assert [(head.model, head.receipt, head.token, head.generation) for head in reader.heads(PROJECT)] == [
+        ("m", "rec1", "t", "g"),
+        ("n", "rec2", "t", "g"),
+    ]
+    assert {
+        row.receipt: (row.model, row.run, row.attempt, row.previous, row.body)
+        for row in reader.receipts(PROJECT, ["rec1", "rec2"]).values()
+    } == {
+        "rec1": ("m", "r1", 1, None, b"{}"),
+        "rec2": ("n", "r1", 1, None, b"{}"),
+    }
+    # The next ones expect what these left; one that expects something else stops all.
+    again = session.begin(first, second)
+    with pytest.raises(WarehouseError) as caught:
+        again.publish(PROJECT, [(first, move("m", "rec3", "rec1")), (second, move("n", "rec4", "another"))])
+    assert caught.value.code == "W610"
+    with pytest.raises(WarehouseError):
+        again.commit(commit_permit("rec3", "a1"), commit_permit("rec4", "a2"))
+    again.rollback()
+    assert reader.receipts(PROJECT, ["rec3", "rec4"]) == {}
+
+
+@pytest.mark.parametrize("case", ["a model of no permit", "the permit of another", "a permit without the fence", "twice", "another run"])
+def test_a_row_that_no_permit_covers_is_not_published(case: str, shop: Shop) -> None:
+    session = shop.prepared("m", "n")
+    first, second = write_permit(model="m", anchor="a1"), write_permit(model="n", anchor="a2")
+    if case == "a permit without the fence":
+        second = WritePermit(model="n", anchor="a2", plan="plan", statements=frozenset({control.INSERT_RECEIPT.digest}), key=permits._KEY)
+    transaction = session.begin(first, second)
+    other = write_permit(model="o", anchor="a3")
+    moves = {
+        "a model of no permit": [(first, move("m", "rec1")), (other, move("o", "rec2"))],
+        "the permit of another": [(first, move("m", "rec1")), (first, move("n", "rec2"))],
+        "a permit without the fence": [(first, move("m", "rec1")), (second, move("n", "rec2"))],
+        "twice": [(first, move("m", "rec1")), (first, move("m", "rec2"))],
+        "another run": [(first, move("m", "rec1")), (second, move("n", "rec2", run="r2"))],
+    }[case]
+    with pytest.raises(WarehouseError) as caught:
+        transaction.publish(PROJECT, moves)
+    assert caught.value.code == "W612"
+    with pytest.raises(WarehouseError):
+        transaction.commit(commit_permit("rec1", "a1"), commit_permit("rec2", "a2"))
+    transaction.rollback()
+    assert not session.reader().receipt_exists(PROJECT)

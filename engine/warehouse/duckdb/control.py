@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from interlock.engine.warehouse.duckdb.quoting import control, relation, schema_name
-from interlock.engine.warehouse.protocol import CONTROL_SCHEMA, ReceiptRow, Row, Statement
+from interlock.engine.warehouse.protocol import CONTROL_SCHEMA, HeadMove, ReceiptRow, Row, Statement
 from interlock.machines.evidence import SealRow
 
 FORMAT = 1
@@ -128,6 +128,24 @@ FENCE = Statement(
 )
 """Moves a head from the receipt that is expected. `rows_touched` must be exactly one, else another writer was here."""
 
+INSERT_RECEIPTS = Statement(
+    role="receipts",
+    text=f"INSERT INTO {RECEIPTS} (receipt, project, model, run, attempt, previous, body) "
+    "SELECT unnest(CAST($receipts AS VARCHAR[])), $project, unnest(CAST($models AS VARCHAR[])), $run, "
+    "unnest(CAST($attempts AS INTEGER[])), unnest(CAST($previous AS VARCHAR[])), unnest(CAST($bodies AS VARCHAR[]))",
+)
+"""`INSERT_RECEIPT` for all models of a shared transaction: a row each, and each row needs the permit of its own model."""
+
+FENCES = Statement(
+    role="fences",
+    text=f"UPDATE {HEADS} AS head SET receipt = next.receipt, token = next.token, generation = next.generation "
+    "FROM (SELECT unnest(CAST($models AS VARCHAR[])) AS model, unnest(CAST($receipts AS VARCHAR[])) AS receipt, "
+    "unnest(CAST($tokens AS VARCHAR[])) AS token, unnest(CAST($generations AS VARCHAR[])) AS generation, "
+    "unnest(CAST($expected AS VARCHAR[])) AS expected) AS next "
+    "WHERE head.project = $project AND head.model = next.model AND head.receipt IS NOT DISTINCT FROM next.expected",
+)
+"""`FENCE` for all of them. `rows_touched` must be exactly as many as there are models."""
+
 INSERT_SEAL = Statement(
     role="seal",
     text=f"INSERT INTO {SEALS} (project, run, serial, tip, outcome, heads) VALUES ($project, $run, $serial, $tip, $outcome, $heads)",
@@ -192,6 +210,30 @@ def receipt_parameters(row: ReceiptRow, *, project: str) -> dict[str, Any]:
         "previous": row.previous,
         "body": row.body.decode(),
     }
+
+
+def published(moves: Sequence[HeadMove], *, project: str) -> tuple[Bound, Bound]:
+    """`INSERT_RECEIPTS` and `FENCES` with their values. All moves are of one run."""
+    rows = [move.receipt for move in moves]
+    models, receipts, previous = [row.model for row in rows], [row.receipt for row in rows], [row.previous for row in rows]
+    inserted = {
+        "project": project,
+        "run": rows[0].run,
+        "models": models,
+        "receipts": receipts,
+        "previous": previous,
+        "attempts": [row.attempt for row in rows],
+        "bodies": [row.body.decode() for row in rows],
+    }
+    moved = {
+        "project": project,
+        "models": models,
+        "receipts": receipts,
+        "expected": previous,
+        "tokens": [move.token for move in moves],
+        "generations": [move.generation for move in moves],
+    }
+    return (INSERT_RECEIPTS, inserted), (FENCES, moved)
 
 
 def seal(row: SealRow) -> Bound:

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from interlock.engine import faults
-from interlock.engine.warehouse.duckdb.control import INSERT_RECEIPT
+from interlock.engine.warehouse.duckdb.control import FENCE, INSERT_RECEIPT, published, rows_touched
 from interlock.engine.warehouse.duckdb.cursors import Cursors, Gate, fetch, interrupted
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify, outcome_unknown
 from interlock.engine.warehouse.duckdb.quoting import relation
-from interlock.engine.warehouse.protocol import DELTA, Row, Statement, WarehouseError
+from interlock.engine.warehouse.protocol import DELTA, HeadMove, Row, Statement, WarehouseError
 from interlock.machines.evidence import Column
 from interlock.machines.permits import CommitPermit, WritePermit
 
@@ -20,6 +20,8 @@ _ALIVE = "SELECT 1"
 _FORGET_DELTA = f"DROP TABLE IF EXISTS {DELTA}"
 _DELTA_NAME = DELTA.rpartition(".")[2]
 _RECEIPT = INSERT_RECEIPT.digest
+_PUBLISHES = frozenset({INSERT_RECEIPT.digest, FENCE.digest})
+"""What a permit must allow for its model's row of a statement that publishes several."""
 
 
 class DuckDBTransaction:
@@ -75,11 +77,40 @@ class DuckDBTransaction:
         if digest not in self._permit.statements:
             self._state = "dead"
             raise not_permitted(statement, self._permit.model)
+        if _DELTA_NAME in statement.text:
+            self._delta = True
+        answer = self._execute(statement, parameters)
+        if digest == _RECEIPT and parameters is not None:
+            self._receipts[self._permit.anchor].add(str(parameters["receipt"]))
+        return answer
+
+    def publish(self, project: str, moves: Sequence[tuple[WritePermit, HeadMove]]) -> None:
+        """Receipts and heads of all models that share it, in two statements: what these write is checked row by row.
+
+        Raises:
+            WarehouseError: W612 where a row is not by the permit of its model; W610 where a head is not the one that was expected.
+        """
+        self._demand_open()
+        for permit, move in moves:
+            if permit not in self._permits or move.receipt.model != permit.model or not permit.statements >= _PUBLISHES:
+                self._state = "dead"
+                raise _not_covered(move.receipt.model)
+        if len({move.receipt.model for _, move in moves}) != len(moves) or len({move.receipt.run for _, move in moves}) != 1:
+            self._state = "dead"
+            raise _not_covered("a model that stands there twice, or of a run of its own")
+        (insert, rows), (fence, heads) = published([move for _, move in moves], project=project)
+        self._execute(insert, rows)
+        for permit, move in moves:
+            self._receipts[permit.anchor].add(move.receipt.receipt)
+        if rows_touched(self._execute(fence, heads)) != len(moves):
+            self._state = "dead"
+            message = f"one of {len(moves)} heads is not the one that was expected: another writer was here"
+            raise WarehouseError(message, kind="permanent", scope="transaction", code="W610", remedy="run it again")
+
+    def _execute(self, statement: Statement, parameters: Mapping[str, Any] | None) -> list[Row]:
         if self._cursors.interrupted.is_set():
             self._state = "dead"
             raise interrupted()
-        if _DELTA_NAME in statement.text:
-            self._delta = True
         try:
             faults.point(f"warehouse.{statement.role}.before")
             with self._gate.open():
@@ -91,8 +122,6 @@ class DuckDBTransaction:
         except BaseException:
             self._state = "dead"
             raise
-        if digest == _RECEIPT and parameters is not None:
-            self._receipts[self._permit.anchor].add(str(parameters["receipt"]))
         return answer
 
     def columns(self, schema: str, name: str) -> tuple[Column, ...]:
@@ -216,6 +245,11 @@ def demand_permit(permit: object, kind: type) -> None:
     if type(permit) is not kind:
         message = f"this needs a {kind.__name__}, not a {type(permit).__name__}"
         raise TypeError(message)
+
+
+def _not_covered(model: str) -> WarehouseError:
+    message = f"a receipt of {model} is not covered by a permit of this transaction"
+    return WarehouseError(message, kind="permanent", scope="transaction", code="W612", remedy="make a new plan")
 
 
 def not_permitted(statement: Statement, of: str) -> WarehouseError:
