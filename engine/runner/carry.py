@@ -15,7 +15,7 @@ from interlock.engine.runner.seal import close_run
 from interlock.engine.runner.sources import Sources
 from interlock.engine.runner.together import TOGETHER_MAX
 from interlock.engine.warehouse.duckdb import control
-from interlock.engine.warehouse.protocol import Catalog, HeadRow, Session
+from interlock.engine.warehouse.protocol import Catalog, HeadRow, Session, WarehouseError
 from interlock.machines.evidence import (
     AuthorityFinding,
     AuthorizeEvidence,
@@ -127,6 +127,8 @@ def carry_out(order: Order) -> Carried:
         together=1 if order.fail_fast else order.together,
     )
     run_all(work)
+    if work.in_doubt():
+        _ask_again(order.session, work)
     doubts = work.in_doubt()
     if doubts:
         order.sync()
@@ -137,6 +139,15 @@ def carry_out(order: Order) -> Carried:
     if order.stop.is_set() and outcome == "partial":
         return Carried(outcome="interrupted", attempts=work.attempts, states=states, milliseconds=work.milliseconds)
     return Carried(outcome=outcome, attempts=work.attempts, states=states, milliseconds=work.milliseconds)
+
+
+def _ask_again(session: Session, work: Work) -> None:
+    """Open the warehouse once more and look for the receipts; where it cannot be opened, the doubt stays, and so does the run."""
+    try:
+        session.reopen()
+    except WarehouseError:
+        return
+    work.settle()
 
 
 def _authorization(order: Order, items: Mapping[str, object]) -> AuthorizeEvidence:

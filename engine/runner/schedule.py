@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from interlock.engine.planner.plan import Item
-from interlock.engine.runner.attempt import STEPS, Attempt, Bench, InDoubt, go, refuse
+from interlock.engine.runner.attempt import SETTLING, STEPS, Attempt, Bench, InDoubt, go, refuse
 from interlock.engine.runner.together import carry_together, is_small
 from interlock.machines.evidence import RefuseEvidence
 from interlock.machines.model_run import ModelRun
@@ -42,6 +42,8 @@ class Work:
     """Items that were not started, in the plan's order."""
     ready: list[tuple[int, str]] = field(default_factory=list)
     """Of those, what the states let start, the first of the plan first: kept so that nobody goes through all items to find it."""
+    doubt: str | None = None
+    """An item of whose COMMIT nobody can say anything: then the warehouse gives no answers, and nothing more is begun."""
     error: BaseException | None = None
     condition: threading.Condition = field(default_factory=threading.Condition)
     _place: dict[str, int] = field(default_factory=dict)
@@ -60,6 +62,14 @@ class Work:
     def in_doubt(self) -> list[str]:
         """Items of which nobody knows yet whether they wrote."""
         return sorted(name for name, attempt in self.attempts.items() if isinstance(attempt.answer, InDoubt))
+
+    def settle(self) -> None:
+        """Ask once more what became of the items in doubt, each by its receipt, after the warehouse was opened again."""
+        for name in self.in_doubt():
+            attempt = self.attempts[name]
+            go(attempt, SETTLING)
+            _ended(self, self.items[name], attempt)
+            self.progress(attempt, self.states[name])
 
     def ended(self, name: str) -> None:
         """Its state is one of an end: what reads it may have become ready."""
@@ -115,7 +125,7 @@ def _take(work: Work) -> list[Item]:
     """What a worker starts now: an item, or small ones that are ready together; nothing where nothing may start."""
     if work.error is not None:
         return []
-    if work.waiting and (work.stop.is_set() or (work.fail_fast and _first_failure(work) is not None)):
+    if work.waiting and (work.stop.is_set() or work.doubt is not None or (work.fail_fast and _first_failure(work) is not None)):
         return [work.waiting.pop(next(iter(work.waiting)))]
     first = _pop(work)
     if first is None:
@@ -204,6 +214,7 @@ def _carry(work: Work, items: Sequence[Item]) -> None:
 def _ended(work: Work, item: Item, attempt: Attempt) -> None:
     if isinstance(attempt.answer, InDoubt):
         work.states[item.model] = "in_doubt"
+        work.doubt = work.doubt or item.model
     else:
         if attempt.machine.state_name == "checkpointed" and attempt.row is not None and attempt.found is not None:
             work.bench.heads[item.head_model] = attempt.row
@@ -219,8 +230,11 @@ def _withheld(work: Work, item: Item) -> RefuseEvidence | None:
             cause="interrupt", code="G562", because="the run was interrupted before it began", remedy="run it again", proof=None
         )
     for upstream in item.upstreams:
-        if work.states.get(upstream) in ("refused", "in_doubt"):
+        if work.states.get(upstream) == "refused":
             return upstream_refused(upstream, _root(work, upstream))
+    if work.doubt is not None:
+        because = f"the warehouse gave no answer after the COMMIT of `{work.doubt}`, so nothing more was begun"
+        return RefuseEvidence(cause="warehouse", code="W611", because=because, remedy="mend what it says, and run it again", proof=None)
     failed = _first_failure(work) if work.fail_fast else None
     if failed is not None:
         because = f"`{failed}` was refused, and --fail-fast was asked"

@@ -63,6 +63,7 @@ def close_run(
             because = f": {error.message}"
             if error.code == "W606":
                 code, remedy = error.code, error.remedy
+            session.reopen()
         reader = session.reader()
         try:
             seal = reader.seal_of(project, machine.subject)

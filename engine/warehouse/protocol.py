@@ -241,6 +241,13 @@ class Session(Protocol):
         """Interrupt running statements, except on a connection that has entered COMMIT."""
         ...
 
+    def reopen(self) -> None:
+        """Close every connection and open the same warehouse again: where it gives no answers any more, as after a full disk.
+
+        What was not committed is rolled back.
+        """
+        ...
+
     def close(self) -> None:
         """Close every connection."""
         ...

@@ -1,6 +1,7 @@
 """A fork server: imports everything, opens nothing, and forks a child for each command that is to be killed.
 
-A line in: `{"root": …, "words": […], "fault": "name:nth:how"}`. A line out: the child's exit status, negative for a signal.
+A line in: `{"root": …, "words": […], "fault": "name:nth:how"}`; with `file_bytes_max` no file of the child may grow beyond that,
+which needs no rights and is what a full disk looks like to it. A line out: the child's exit status, negative for a signal.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import json
 import os
 import pkgutil
 import random
+import resource
 import signal
 import sys
 import threading
@@ -63,6 +65,9 @@ def child(order: dict[str, object], clock: str) -> None:
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.chdir(str(order["root"]))
+        if order.get("file_bytes_max"):
+            limit = int(str(order["file_bytes_max"]))
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         if order.get("shuffle"):
             seed, kill_at = order["shuffle"]  # type: ignore[misc]
             faults._device = Shuffler(seed, kill_at)  # type: ignore[assignment]

@@ -62,7 +62,7 @@ class Server:
         assert self.process.stdout is not None
         return self.process.stdout.readline().strip()
 
-    def give(self, root: Path, *words: str, fault: str = "", shuffle: tuple[int, int] | None = None) -> int:
+    def give(self, root: Path, *words: str, fault: str = "", shuffle: tuple[int, int] | None = None, file_bytes_max: int = 0) -> int:
         """A command in a child; its exit status, negative for a signal."""
         assert self.process.stdin is not None
         order = {
@@ -70,6 +70,7 @@ class Server:
             "words": words,
             "fault": fault,
             "shuffle": shuffle,
+            "file_bytes_max": file_bytes_max,
             "clock": world.CLOCK,
             "log": str(root.parent / f"{root.name}.log"),
         }

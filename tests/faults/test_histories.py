@@ -176,6 +176,41 @@ def test_a_full_disk_under_the_ledger_stops_the_run_and_the_next_one_finds_what_
     ended_well(shop)
 
 
+WIDE = {
+    "interlock.toml": world.FILES["interlock.toml"]
+    .replace("threads = 1", "threads = 4")
+    .replace("create = true\n", 'create = true\nsettings = { checkpoint_threshold = "100KB" }\n'),
+    "models/base.sql": "SELECT 1 AS one",
+    "models/base.toml": 'materialized = "table"\n',
+}
+MANY = {f"models/{name}.sql": "SELECT i::BIGINT AS i, hash(i) AS h, one FROM range(3000) AS t(i), base" for name in "abcdefgh"} | {
+    f"models/{name}.toml": 'materialized = "incremental"\nwatermark = "i"\nuntil = "none"\nstrategy = "append"\n' for name in "abcdefgh"
+}
+
+
+@pytest.mark.parametrize("room", [600_000, 900_000])
+def test_a_full_disk_in_one_models_checkpoint_while_others_write_leaves_no_doubt(tmp_path: Path, server: Server, room: int) -> None:
+    """A checkpoint that fails takes the whole database along, with COMMITs that are durable and some that are not."""
+    root = tmp_path / "wide"
+    world.lay(root, WIDE)
+    demand(world.command(root, "run"), 0)
+    world.lay(root, MANY)
+    size = (root / "world.duckdb").stat().st_size
+    assert server.give(root, "run", "--json", file_bytes_max=size + room) == 3
+    said = world.Answer(3, (tmp_path / "wide.log").read_text(encoding="utf-8"))
+    assert "File too large" in said.out, said.brief
+    assert "in_doubt" not in said.out, said.brief
+    # Each model has its end, or the run is open for want of a seal alone.
+    attempts = [attempt for run in ledger(root).fold.runs.values() for attempt in run.attempts.values()]
+    assert {attempt.state for attempt in attempts} <= {"checkpointed", "refused"}
+    receipts = rows(root, "SELECT model FROM interlock.receipts")
+    assert {attempt.model for attempt in attempts if attempt.state == "checkpointed"} == {model for (model,) in receipts}
+    demand(world.command(root, "resume"), 0)
+    world.demand_sound(root)
+    for name in "abcdefgh":
+        assert rows(root, f"SELECT count(*), count(DISTINCT i) FROM main.{name}") == [(3000, 3000)]
+
+
 # --- files that were cut, lost or restored ------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +73,8 @@ def open_session(
         WarehouseError: it cannot be opened, with the code that says why.
     """
     plan = _Opening(target, root=root, macros=macros, attach=attach or {}, settings=settings, threads=threads)
-    return DuckDBSession(target.location, plan.open(write=True, create=create, wait_seconds=wait_seconds))
+    cursors = plan.open(write=True, create=create, wait_seconds=wait_seconds)
+    return DuckDBSession(target.location, cursors, again=lambda: plan.open(write=True, create=False, wait_seconds=wait_seconds))
 
 
 def open_reader(
@@ -117,10 +118,11 @@ def refusal(error: WarehouseError, *, subject: str = "") -> Refused:
 class DuckDBSession:
     """An opened database that may be written to."""
 
-    def __init__(self, location: Path, cursors: Cursors) -> None:
+    def __init__(self, location: Path, cursors: Cursors, again: Callable[[], Cursors]) -> None:
         self.version = VERSION
         self.location = location
         self._cursors = cursors
+        self._again = again
         self._file = file_id(location)
         self._serial = threading.Lock()
 
@@ -169,6 +171,20 @@ class DuckDBSession:
     def interrupt(self) -> None:
         """Interrupt running statements, except on a connection that has entered COMMIT, and let no other model begin."""
         self._cursors.interrupt()
+
+    def reopen(self) -> None:
+        """Close every connection and open the same file again: a checkpoint that fails leaves a database that answers nothing.
+
+        Raises:
+            WarehouseError: it cannot be opened, or another file is there now.
+        """
+        before = self._cursors
+        before.close()
+        self.check_same_file()
+        self._cursors = self._again()
+        self.check_same_file()
+        if before.interrupted.is_set():
+            self._cursors.interrupted.set()
 
     def close(self) -> None:
         """Close every connection. What was not committed is rolled back."""
