@@ -224,6 +224,7 @@ def _bench(order: Order, items: Mapping[str, object], states: dict[str, str], wr
         permission=permission,
         attempt_number=order.attempt_number,
         states=states,
+        said=Sources(order.body.sources, order.session, order.redact).said,
         rows_of=lambda source: _rows_of(order.catalog, source),
         redact=order.redact,
     )
@@ -234,4 +235,3 @@ def _rows_of(catalog: Catalog, source: str) -> int | None:
     schema, _, name = source.rpartition(".")
     seen = catalog.find(schema, name)
     return seen.about_rows if seen is not None else None
-        said=Sources(order.body.sources, order.session, order.redact).said,
