@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -109,7 +110,7 @@ def init(directory: Path, *, sample: str | None = None) -> InitResult:
     from interlock.engine.project.scaffold import init as scaffold  # noqa: PLC0415
 
     files = scaffold(directory, sample=sample, project_id=secrets.token_hex(8))
-    where = f"cd {directory}" if str(directory) != "." else "interlock ls"
+    where = f"cd {shlex.quote(str(directory))}" if str(directory) != "." else "interlock ls"
     return InitResult(
         command="init",
         outcome="done",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def import_dbt(
         files=done.files,
         said=done.said,
         compared=compared,
-        next_commands=(f"cd {out}", "interlock compile", "interlock run"),
+        next_commands=(f"cd {shlex.quote(str(out))}", "interlock compile", "interlock run"),
     )
 
 

@@ -156,10 +156,10 @@ def _ignore(old: bytes) -> bytes:
 
 
 def _small(directory: Path, project_id: str) -> dict[str, bytes]:
-    name = directory.absolute().name or "project"
+    name = os.fsencode(directory.absolute().name).decode("utf-8", "replace") or "project"
     stem = suggestion(name)
     texts = {
-        FILE: _CONFIG.format(id=project_id, name=json.dumps(name, ensure_ascii=True), stem=stem),
+        FILE: _CONFIG.format(id=project_id, name=_toml_text(name), stem=stem),
         "seeds/raw_orders.csv": _SEED,
         "models/orders.sql": _ORDERS,
         "models/orders.toml": _ORDERS_SIDECAR,
@@ -167,6 +167,11 @@ def _small(directory: Path, project_id: str) -> dict[str, bytes]:
         "models/daily_sales.toml": _SALES_SIDECAR,
     }
     return {path: text.encode() for path, text in texts.items()}
+
+
+def _toml_text(text: str) -> str:
+    """A text as TOML writes it: as JSON does, but characters stand for themselves (TOML knows no pairs of surrogates)."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _sample(sample: str, project_id: str) -> dict[str, bytes]:

@@ -199,3 +199,9 @@ def test_attach_takes_its_directory_and_archive_its_reason(api: Any, interlock_:
     assert (name, arguments[1], named["reason"]) == ("attach", Path("old.duckdb.interlock"), "moved")
     interlock_("ledger", "archive", "--yes", "--reason", "month")
     assert (api.called[0], api.called[2]["reason"]) == ("archive", "month")
+
+
+def test_what_init_says_next_can_be_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", "a b/$x"]) == 0
+    assert "  cd 'a b/$x'\n" in capsys.readouterr().out

@@ -35,6 +35,12 @@ def test_a_small_project_is_called_as_its_directory(tmp_path: Path) -> None:
     assert (found.name, found.targets["dev"].path) == ('a "b" é', "a_b.duckdb")
 
 
+@pytest.mark.parametrize("name", ["\U0001f600 $x", "\u00e9 'q'", 'a"b\\c', "tab\tdel\x7f", os.fsdecode(b"not \xff text")])
+def test_a_small_project_stands_in_any_directory(tmp_path: Path, name: str) -> None:
+    init(tmp_path / name, sample=None, project_id=ID)
+    assert load(tmp_path / name, environment={}).name == os.fsencode(name).decode("utf-8", "replace")
+
+
 def test_the_sample_is_copied_as_it_is_but_for_its_id(tmp_path: Path) -> None:
     written = init(tmp_path, sample="shop", project_id=ID)
     origin = importlib.resources.files("interlock.specs") / "playground"
