@@ -11,7 +11,7 @@ from interlock.engine.planner.bystanders import broken_views, readers_left, read
 from interlock.engine.planner.choice import Changing, Choice, Desk, refuse
 from interlock.engine.planner.choose import choose
 from interlock.engine.planner.closure import closure_of, variables_of
-from interlock.engine.planner.facts import Facts, head_of
+from interlock.engine.planner.facts import Facts, head_of, target_state
 from interlock.engine.planner.frame import AFTER, Frame
 from interlock.engine.planner.items import build, drop_item, move_item
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
@@ -352,7 +352,7 @@ def _upstreams(desk: Desk) -> tuple[UpstreamPin, ...]:
                 columns=body.shape if body is not None else (),
                 token=head.token,
                 receipt=head.receipt,
-                relation=f"{model.schema}.{model.relation}",
+                relation=f"{model.schema}.{model.relation}" if target_state(desk.facts, name, desk.seen(model)) == "as_left" else "",
             )
         )
     return tuple(pins)

@@ -160,7 +160,7 @@ class UpstreamPin(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     token: str | None
     receipt: str | None
     relation: str = ""
-    """Where it stands, as `schema.name`."""
+    """Where it stands, as `schema.name`, if it stands as it was left; else what reads it was refused."""
 
 
 class SourceQuestion(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
