@@ -71,7 +71,7 @@ def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
                 model=model.name,
             )
         case "refuse" if row.code == "P417":
-            return refuse(row, f"{_spelled(model, seen)} is there, and it is not what we made: {row.how}", model=model.name)
+            return refuse(row, f"{_spelled(model, seen)} is there: {row.how}", model=model.name)
         case "refuse":
             why = desk.facts.unreadable.get(model.name)
             return refuse(row, f"{row.how}: {why}" if why else row.how, model=model.name)
