@@ -15,6 +15,7 @@ from interlock.engine.compiler.finish import finished
 from interlock.engine.compiler.graph import in_order, layers_of
 from interlock.engine.compiler.macros import macros_of
 from interlock.engine.compiler.names import Names, Node
+from interlock.engine.compiler.reliance import relied_on
 from interlock.engine.compiler.sources import SourceCompiler, bound_name
 from interlock.engine.compiler.text import wrapped
 from interlock.engine.compiler.unit import Surroundings, Unit
@@ -121,6 +122,8 @@ class _Compilation:
             engine=parser.ENGINE,
             variables=self._variables(),
         )
+        for name, sources in relied_on(order, self.units, around).items():
+            models[name] = structs.replace(models[name], relies_on=sources)
 
     def _found_in_units(self) -> list[Diagnostic]:
         return [found for name, unit in self.units.items() if not self._is_deployed(name) for found in unit.all_findings()]

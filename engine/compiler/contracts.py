@@ -15,6 +15,10 @@ from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.machines.evidence import Column, ContractFinding, PromisedColumn
 
 AT_RUN_TIME: Final = "at run time"
+_BORROWED: Final = "its expression is never null as long as a source keeps what it promises, which is asked of it before it is read"
+_SHOWN_LATER: Final = (
+    "a source promises it, and what a view shows later is asked of nobody: rows are looked at whenever it is made or rechecked"
+)
 
 
 class Promises(NamedTuple):
@@ -109,6 +113,7 @@ def compared(
     own: Collection[str] = (),
     never_null: Collection[str] = (),
     kept: Collection[str] = (),
+    borrowed: Collection[str] = (),
 ) -> tuple[list[Diagnostic], tuple[ContractFinding, ...]]:
     """What the compiled columns say of each promise.
 
@@ -122,6 +127,7 @@ def compared(
         never_null: columns that are proved never null, in small letters.
         kept: columns into which the SQL itself brings no null: only what a source holds, and does not speak of, can. The rows
             are the proof of these, as of all.
+        borrowed: columns of which it is a promise of a source that the proof rests on; it is asked of the source in the run.
     """
     if contract is None:
         return [], ()
@@ -162,7 +168,8 @@ def compared(
                 "type",
             )
         elif promise.nulls == "forbidden" and column.name.lower() in never_null:
-            findings.append(ContractFinding(column=promise.column, proof="compiled", because="its expression is never null"))
+            because = _BORROWED if column.name.lower() in borrowed else "its expression is never null"
+            findings.append(ContractFinding(column=promise.column, proof="compiled", because=because))
         elif (
             promise.nulls == "forbidden"
             and column.name.lower() not in kept
@@ -182,9 +189,8 @@ def compared(
         elif promise.nulls == "forbidden":
             if AT_RUN_TIME not in {contract.prove, contract.columns[promise.column].prove}:
                 at_run_time.append(column.name)  # where it was asked for, nothing needs to be said
-            findings.append(
-                ContractFinding(column=promise.column, proof="at_run_time", because="rows are looked at before they are committed")
-            )
+            because = _SHOWN_LATER if column.name.lower() in borrowed else "rows are looked at before they are committed"
+            findings.append(ContractFinding(column=promise.column, proof="at_run_time", because=because))
         else:
             findings.append(ContractFinding(column=promise.column, proof="compiled", because=f"the binder gives {column.type}"))
     if contract.extra_columns == "refuse":

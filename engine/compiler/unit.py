@@ -18,8 +18,9 @@ from interlock.engine.compiler.keys import query_shape, unsettled_in
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.order import PICKS, Shape
 from interlock.engine.compiler.outputs import Output, OutputNames, misplaced, unnamed
-from interlock.engine.compiler.proofs import query_never_null
+from interlock.engine.compiler.proofs import GIVEN, PROMISED, TABLES, Premise, query_never_null
 from interlock.engine.compiler.reading import Cast
+from interlock.engine.compiler.reliance import rests_on_sources
 from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
 from interlock.engine.compiler.types import canonical_type
@@ -74,7 +75,7 @@ class Unit:
         self.columns: tuple[Column, ...] = ()
         self.promises = Promises((), ())
         self.contract_findings: tuple[ContractFinding, ...] = ()
-        self._never_null: dict[bool, frozenset[str]] = {}
+        self._never_null: dict[Premise, frozenset[str]] = {}
         self._shape: Shape | None = None
         self.unsettled: tuple[str, ...] = ()
         """What picks rows, or takes them in an order, that is not fixed: through ephemerals and views too."""
@@ -130,14 +131,16 @@ class Unit:
         """Everything found."""
         return [*(self.analysis.findings if self.analysis is not None else []), *self.findings]
 
-    def never_null(self, around: Surroundings, *, given: bool = False) -> frozenset[str]:
-        """Columns of its query that are proved never null, in small letters; worked out once, where somebody asks.
+    def never_null(self, around: Surroundings, premise: Premise = PROMISED) -> frozenset[str]:
+        """Columns of its query that are proved never null, in small letters; worked out once, where somebody asks."""
+        if premise not in self._never_null:
+            self._never_null[premise] = query_never_null(self, around, premise)
+        return self._never_null[premise]
 
-        With `given`, those that are never null if no source holds a null that it does not speak of.
-        """
-        if given not in self._never_null:
-            self._never_null[given] = query_never_null(self, around, given=given)
-        return self._never_null[given]
+    def promised_and_proved(self, around: Surroundings) -> frozenset[str]:
+        """Columns of which its contract promises no nulls, and which its query proves, in small letters."""
+        promised = frozenset(promise.column.lower() for promise in self.promises.columns if promise.nulls == "forbidden")
+        return promised & self.never_null(around) if promised else promised
 
     def shape(self, around: Surroundings) -> Shape:
         """Columns and keys of its query; worked out once, where somebody asks."""
@@ -218,11 +221,17 @@ class Unit:
             self.path,
             own=self.own_columns(),
             never_null=proved,
-            kept=self.never_null(around, given=True) if open_promises else frozenset(),
+            kept=self.never_null(around, GIVEN) if open_promises else frozenset(),
+            borrowed=borrowed,
         )
         if not self.promises.findings:
             self.findings += found
 
+        borrowed = rests_on_sources(self, around)
+        if self.kind == "view":
+            # What a source is asked in a run is a proof for rows that are written then; a view shows later ones too.
+            borrowed = loose = frozenset() if not borrowed else borrowed - self.never_null(around, TABLES)
+            proved -= loose
     def moving(self) -> tuple[str, ...]:
         """What makes its rows others when they are asked for again, for readers of a view."""
         return (*self.unsettled, *(self.model.volatile if self.model is not None else ()))

@@ -93,6 +93,9 @@ def _item(item: Item, widths: tuple[int, int, int], look: Look) -> list[str]:
     if item.checks:
         warnings = sum(check.severity == "warn" for check in item.checks)
         lines.append(f"{below}{counted(len(item.checks), 'check')}" + (f", {warnings} of them only warn" if warnings else ""))
+    for check in item.source_checks:
+        asked = f"how fresh {one_line(check.column)} is" if check.question == "freshness" else f"no nulls in {one_line(check.column)}"
+        lines.append(f"{below}asks {one_line(check.source)}: {asked}" + (", which only warns" if check.severity == "warn" else ""))
     for note in item.notes:
         lines += indented(note, below + "      ", first=f"{below}{look.ink('note:', 'blue')} ")
     return lines

@@ -104,7 +104,6 @@ def test_a_source_that_says_that_it_holds_nulls_is_taken_at_its_word(tmp_path: P
             "select id from t",
             {"models/t.sql": "select id from raw.orders", "models/t.toml": 'materialized = "table"\n[[checks]]\nnot_null = ["id"]'},
         ),
-        ("select id from raw.things", {"sources.toml": '[sources."raw.things".columns]\nid = {type = "BIGINT", nullable = false}'}),
     ],
 )
 def test_a_promise_of_no_nulls_is_proved_by_the_text_and_what_it_reads(text: str, files: dict[str, str], tmp_path: Path) -> None:

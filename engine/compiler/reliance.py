@@ -1,0 +1,120 @@
+"""Which promises of sources the proofs of contracts rest on: those, and no others, are asked of the sources in a run.
+
+A promise may be used far below the source. It is followed down from a contract to the tables that it reads, and from what is
+needed of those to what they read, until it comes to sources. Whoever reads the source is who has to see that it is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from interlock.engine.compiler.names import Node
+from interlock.engine.compiler.proofs import NOTHING, Premise, asked_of, promised_by, relation_never_null
+
+if TYPE_CHECKING:
+    from interlock.engine.compiler.unit import Surroundings, Unit
+
+Claim = tuple[str, str]
+"""A source or table, and a column of it that is relied on to hold no nulls; both in small letters."""
+
+
+def rests_on_sources(unit: Unit, around: Surroundings) -> frozenset[str]:
+    """Of the columns that a contract promises and the query proves, those that are proved by a promise of some source."""
+    proved = unit.promised_and_proved(around)
+    if not proved or not _any_promise(around):
+        return frozenset()
+    return proved - unit.never_null(around, NOTHING)
+
+
+def relied_on(order: Iterable[str], units: Mapping[str, Unit], around: Surroundings) -> dict[str, dict[str, tuple[str, ...]]]:
+    """By model, and by source that it reads: the columns whose promise has to hold.
+
+    Args:
+        order: names, each after what it reads.
+        units: by name.
+        around: what they were compiled among.
+    """
+    if not _any_promise(around):
+        return {}
+    wanted: dict[str, frozenset[str]] = {}
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    spelled = {name.lower(): name for name in around.sources}
+    by_name = {name.lower(): name for name in units}
+    for name in reversed(list(order)):
+        unit = units[name]
+        if around.deployed(name) is not None or not unit.bound:
+            continue
+        needed = wanted.get(name, frozenset()) | rests_on_sources(unit, around)
+        if not needed:
+            continue
+        columns: dict[str, set[str]] = {}
+        for read, column in _least(unit, around, needed):
+            if read in spelled:
+                columns.setdefault(spelled[read], set()).add(column)
+            else:
+                wanted[by_name[read]] = wanted.get(by_name[read], frozenset()) | {column}
+        found[name] = {source: _as_declared(source, names, around) for source, names in sorted(columns.items())}
+    return found
+
+
+def _as_declared(source: str, columns: set[str], around: Surroundings) -> tuple[str, ...]:
+    declared = around.sources[source].source.columns or {}
+    return tuple(name for name in declared if name.lower() in columns)
+
+
+def _any_promise(around: Surroundings) -> bool:
+    return any(promised_by(name, around) for name in around.sources)
+
+
+def _least(unit: Unit, around: Surroundings, needed: frozenset[str]) -> list[Claim]:
+    """The fewest claims on what a unit reads that still prove the columns: each that can be done without is left out."""
+    needed &= unit.never_null(around)
+    kept = sorted(_claims(unit, around))
+
+    def proves(claims: Iterable[Claim]) -> bool:
+        return needed <= unit.never_null(around, Premise("nothing", frozenset(claims)))
+
+    if proves(()):
+        return []
+    size = max(1, len(kept) // 2)
+    while True:
+        start = 0
+        while start < len(kept):
+            rest = kept[:start] + kept[start + size :]
+            if proves(rest):
+                kept = rest
+            else:
+                start += size
+        if size == 1:
+            return kept
+        size //= 2
+
+
+def _claims(unit: Unit, around: Surroundings) -> set[Claim]:
+    """All that a unit may believe of the sources and tables that it reads, through views and ephemerals, and does not prove."""
+    found: set[Claim] = set()
+    for node in _read_through(unit, around, set()):
+        if node.kind == "source":
+            found |= {(node.name.lower(), column) for column in promised_by(node.name, around)}
+            continue
+        table = around.units[node.name]
+        if table.kind == "table" and around.deployed(node.name) is None:
+            borrowed = relation_never_null(node, around) - relation_never_null(node, around, NOTHING) - asked_of(table)
+            found |= {(node.name.lower(), column) for column in borrowed}
+    return found
+
+
+def _read_through(unit: Unit, around: Surroundings, seen: set[str]) -> Iterable[Node]:
+    for node in unit.texts_read():
+        if node.name in seen:
+            continue
+        seen.add(node.name)
+        other = around.units.get(node.name) if node.kind != "source" else None
+        if node.kind == "source" or other is None:
+            if node.kind == "source":
+                yield node
+        elif other.kind in {"view", "ephemeral"}:
+            yield from _read_through(other, around, seen)
+        else:
+            yield node

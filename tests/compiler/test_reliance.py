@@ -1,0 +1,121 @@
+"""What a source promises of nulls is relied on where a contract's proof needs it, and by whoever reads the source then."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.compiler.projects import codes, compiled, errors
+
+SOURCES = """
+[sources."raw.o".columns]
+id = { type = "BIGINT", nullable = false }
+Customer = { type = "BIGINT", nullable = false }
+note = { type = "VARCHAR", nullable = false }
+said = { type = "VARCHAR", nullable = true }
+[sources."raw.p".columns]
+id = { type = "BIGINT", nullable = false }
+"""
+TABLE = 'materialized = "table"\n'
+
+
+def contract(*columns: str) -> str:
+    return "".join(f"[contract.columns.{column}]\nnullable = false\n" for column in columns)
+
+
+def reliance(root: Path, files: dict[str, str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    found = compiled(root, {"sources.toml": SOURCES, **files})
+    assert errors(found) == []
+    return {name: model.relies_on for name, model in found.models.items() if model.relies_on}
+
+
+@pytest.mark.parametrize(
+    ("text", "relied"),
+    [
+        ("select id from raw.o", {"raw.o": ("id",)}),
+        ("select id, note from raw.o", {"raw.o": ("id",)}),
+        ("select id from raw.o where id is not null", {}),
+        ("select coalesce(id, 0) as id from raw.o", {}),
+        ("select count(*) as id from raw.o", {}),
+        ("select id + customer as id from raw.o", {"raw.o": ("id", "Customer")}),
+        ("select coalesce(said, note) as id from raw.o", {"raw.o": ("note",)}),
+        ("select id from raw.o union all select id from raw.p", {"raw.o": ("id",), "raw.p": ("id",)}),
+        ("select o.id from raw.o join raw.p using (id)", {}),
+        ("select o.customer as id from raw.o left join raw.p using (id)", {"raw.o": ("Customer",)}),
+    ],
+)
+def test_a_proof_rests_on_no_more_than_it_needs(text: str, relied: dict[str, tuple[str, ...]], tmp_path: Path) -> None:
+    found = reliance(tmp_path, {"models/m.sql": text, "models/m.toml": TABLE + contract("id")})
+    assert found == ({"m": relied} if relied else {})
+
+
+def test_either_of_two_promises_is_enough_so_one_is_asked(tmp_path: Path) -> None:
+    text = "select coalesce(o.id, p.id) as id from raw.o cross join raw.p"
+    (found,) = reliance(tmp_path, {"models/m.sql": text, "models/m.toml": TABLE + contract("id")}).values()
+    assert sum(len(columns) for columns in found.values()) == 1
+
+
+def test_nothing_is_relied_on_where_nobody_promises_anything_on(tmp_path: Path) -> None:
+    files = {"models/m.sql": "select id from raw.o", "models/m.toml": TABLE, "models/n.sql": "select id from m", "models/n.toml": TABLE}
+    assert reliance(tmp_path, files) == {}
+
+
+@pytest.mark.parametrize("kind", ["view", "ephemeral"])
+def test_a_promise_is_relied_on_through_views_and_ephemerals_by_the_table_that_reads_them(kind: str, tmp_path: Path) -> None:
+    files = {
+        "models/v.sql": "select id, note from raw.o",
+        "models/v.toml": f'materialized = "{kind}"\n',
+        "models/m.sql": "select id, note from v",
+        "models/m.toml": TABLE + contract("id"),
+    }
+    assert reliance(tmp_path, files) == {"m": {"raw.o": ("id",)}}
+
+
+def test_a_promise_is_relied_on_by_the_table_that_read_the_source_for_a_contract_below_it(tmp_path: Path) -> None:
+    files = {
+        "models/stg.sql": "select id, note, customer from raw.o",
+        "models/stg.toml": TABLE,
+        "models/mid.sql": "select id, note from stg",
+        "models/mid.toml": TABLE,
+        "models/m.sql": "select id from mid",
+        "models/m.toml": TABLE + contract("id"),
+    }
+    assert reliance(tmp_path, files) == {"stg": {"raw.o": ("id",)}}
+
+
+def test_what_is_counted_in_the_rows_of_a_table_is_not_relied_on_below_it(tmp_path: Path) -> None:
+    files = {
+        "models/stg.sql": "select id, said from raw.o",
+        "models/stg.toml": TABLE + '[[checks]]\nnot_null = ["id"]\n',
+        "models/m.sql": "select id from stg",
+        "models/m.toml": TABLE + contract("id"),
+    }
+    assert reliance(tmp_path, files) == {}
+
+
+def test_the_contract_says_that_its_proof_is_borrowed(tmp_path: Path) -> None:
+    files = {"models/m.sql": "select id, 1 as one from raw.o", "models/m.toml": TABLE + contract("id", "one")}
+    found = compiled(tmp_path, {"sources.toml": SOURCES, **files}).models["m"].contract_findings
+    assert [finding.proof for finding in found] == ["compiled", "compiled"]
+    assert "source" in found[0].because
+    assert "source" not in found[1].because
+
+
+def test_what_a_source_is_asked_in_a_run_is_no_proof_of_a_view(tmp_path: Path) -> None:
+    files = {"models/m.sql": "select id, 1 as one from raw.o", "models/m.toml": contract("id", "one")}
+    found = compiled(tmp_path, {"sources.toml": SOURCES, **files})
+    assert [finding.proof for finding in found.models["m"].contract_findings] == ["at_run_time", "compiled"]
+    assert codes(found) == ["C307"]
+    assert found.models["m"].relies_on == {"raw.o": ("id",)}
+
+
+def test_a_table_of_whose_rows_it_was_seen_is_a_proof_of_a_view(tmp_path: Path) -> None:
+    files = {
+        "models/t.sql": "select id from raw.o",
+        "models/t.toml": TABLE,
+        "models/m.sql": "select id from t",
+        "models/m.toml": contract("id"),
+    }
+    found = compiled(tmp_path, {"sources.toml": SOURCES, **files})
+    assert [finding.proof for finding in found.models["m"].contract_findings] == ["compiled"]
+    assert {name: model.relies_on for name, model in found.models.items()} == {"t": {"raw.o": ("id",)}, "m": {}}
