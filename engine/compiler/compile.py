@@ -111,6 +111,8 @@ class _Compilation:
             self.units[name].blocked = True
             models[name] = finished(self.units[name], around, 1)
         self._checks(models)
+        for name, sources in relied_on(order, self.units, around).items():
+            models[name] = structs.replace(models[name], relies_on=sources)
         return Compiled(
             models=models,
             sources=dict(sorted(self.sources.done.items())),
@@ -122,8 +124,6 @@ class _Compilation:
             engine=parser.ENGINE,
             variables=self._variables(),
         )
-        for name, sources in relied_on(order, self.units, around).items():
-            models[name] = structs.replace(models[name], relies_on=sources)
 
     def _found_in_units(self) -> list[Diagnostic]:
         return [found for name, unit in self.units.items() if not self._is_deployed(name) for found in unit.all_findings()]
