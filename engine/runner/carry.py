@@ -135,10 +135,11 @@ def carry_out(order: Order) -> Carried:
         ended: Literal["interrupted", "in_doubt"] = "interrupted" if order.stop.is_set() else "in_doubt"
         return Carried(outcome=ended, attempts=work.attempts, states=states, milliseconds=work.milliseconds, doubts=tuple(doubts))
     ends = tuple(ScopeEnd(model=name, state=states[name]) for name in items)
-    outcome = close_run(machine, order.session, project=order.project, serial=order.serial + 1, ends=ends, sync=order.sync, tip=order.tip)
+    end = close_run(machine, order.session, project=order.project, serial=order.serial + 1, ends=ends, sync=order.sync, tip=order.tip)
+    outcome: Literal["succeeded", "partial", "refused", "interrupted"] = end.outcome
     if order.stop.is_set() and outcome == "partial":
-        return Carried(outcome="interrupted", attempts=work.attempts, states=states, milliseconds=work.milliseconds)
-    return Carried(outcome=outcome, attempts=work.attempts, states=states, milliseconds=work.milliseconds)
+        outcome = "interrupted"
+    return Carried(outcome=outcome, attempts=work.attempts, states=states, milliseconds=work.milliseconds, verdicts=end.verdicts)
 
 
 def _ask_again(session: Session, work: Work) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.protocol import HeadRow, Session, WarehouseError
-from interlock.machines.evidence import CloseEvidence, ScopeEnd, SealRow
+from interlock.machines.evidence import CloseEvidence, ScopeEnd, SealRow, Verdict
 from interlock.machines.records import digest_of
 from interlock.machines.run import Run
 
@@ -15,6 +15,13 @@ from interlock.machines.run import Run
 def digest_of_heads(heads: tuple[HeadRow, ...]) -> str:
     """Of the sorted (model, receipt, token); rows without a receipt are left out."""
     return digest_of("heads", sorted([head.model, head.receipt, head.token] for head in heads if head.receipt is not None))
+
+
+class Ended(NamedTuple):
+    """How a run ended, and where its end was refused, why."""
+
+    outcome: Literal["succeeded", "partial", "refused"]
+    verdicts: tuple[Verdict, ...] = ()
 
 
 def close_run(
@@ -26,7 +33,7 @@ def close_run(
     ends: tuple[ScopeEnd, ...],
     sync: Callable[[], None],
     tip: Callable[[], str],
-) -> Literal["succeeded", "partial", "refused"]:
+) -> Ended:
     """Seal, read back, close. A seal that a killed process left is taken as it is.
 
     Args:
@@ -74,7 +81,7 @@ def close_run(
             message = f"the seal of the run is not there after its COMMIT{because}"
             raise WarehouseError(message, kind="permanent", scope="target", code=code, remedy=remedy)
     assert machine.authorized_as is not None
-    machine.step(
+    step = machine.step(
         "close",
         CloseEvidence(
             planned=machine.authorized_as.scope,
@@ -85,4 +92,4 @@ def close_run(
         ),
     )
     sync()
-    return outcome if machine.state_name == "closed" else "refused"
+    return Ended(outcome) if machine.state_name == "closed" else Ended("refused", step.transition.verdicts)

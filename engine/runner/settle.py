@@ -101,8 +101,8 @@ def settle_one(
     if doubts:
         sync()
         return Settled(run=run.run, outcome="in_doubt", in_doubt=tuple(doubts))
-    outcome = close_run(machine, session, project=project, serial=serial, ends=tuple(ends), sync=sync, tip=tip)
-    return Settled(run=run.run, outcome=outcome, in_doubt=())
+    end = close_run(machine, session, project=project, serial=serial, ends=tuple(ends), sync=sync, tip=tip)
+    return Settled(run=run.run, outcome=end.outcome, in_doubt=())
 
 
 def _bench(run: RunFold, session: Session, project: str, write: Callable[..., str], sync: Callable[[], None]) -> Bench:
