@@ -40,41 +40,51 @@ def no_error_check_failed(case: Publication) -> Answer:
 
 # --- what was written -------------------------------------------------------------------------------------------------
 
-_DELTA: Final[tuple[tuple[str, str, str, str], ...]] = (
+_DELTA: Final[tuple[tuple[str, str, tuple[str, str], str], ...]] = (
     (
         "watermark_nulls",
         "G532",
-        "rows have no value in the watermark",
+        ("row has no value in the watermark", "rows have no value in the watermark"),
         "make the watermark column not null in the query, or leave those rows out",
     ),
-    ("key_doubles", "G533", "keys stand twice in the delta", "make the query give one row for each key, such as by QUALIFY row_number()"),
-    ("key_nulls", "G534", "rows have no value in the key", "make the key not null in the query, or choose another `unique_key`"),
+    (
+        "key_doubles",
+        "G533",
+        ("key stands twice in the delta", "keys stand twice in the delta"),
+        "make the query give one row for each key, such as by QUALIFY row_number()",
+    ),
+    (
+        "key_nulls",
+        "G534",
+        ("row has no value in the key", "rows have no value in the key"),
+        "make the key not null in the query, or choose another `unique_key`",
+    ),
     (
         "changed_at_watermark",
         "G535",
-        "rows written at the watermark are no longer given by the query",
-        'use strategy = "merge" with a `unique_key`, or "partition"; or make the table anew with `--full-refresh`',
+        ("row written at the watermark is no longer given by the query", "rows written at the watermark are no longer given by the query"),
+        'use strategy = "merge" with a `unique_key`, or "partition"; or make the table anew with `--full-refresh MODEL`',
     ),
     (
         "lossy_casts",
         "G536",
-        "values do not survive the cast to the column's type",
-        "cast in the query, or rebuild with the new type: `--full-refresh`",
+        ("value does not survive the cast to the column's type", "values do not survive the cast to the column's type"),
+        "cast in the query, or rebuild with the new type: `--full-refresh MODEL`",
     ),
     (
         "out_of_range",
         "G537",
-        "rows lie outside the planned range",
+        ("row lies outside the planned range", "rows lie outside the planned range"),
         'correct those rows at the source; with an upper end (no `until = "none"`) and `future = "hold"` they are held back',
     ),
     (
         "conflicting_keys",
         "G538",
-        "keys are there already with other values",
+        ("key is there already with other values", "keys are there already with other values"),
         'use strategy = "merge", or say `on_conflict = "keep"`',
     ),
 )
-"""Field, code, what it counts, and what to do about it."""
+"""Field, code, what it counts (of one, and of several), and what to do about it."""
 
 _REMEDIES: Final[dict[tuple[str, str], str]] = {
     ("snapshot", "conflicting_keys"): 'give changed rows a new `updated_at` at the source, or follow them by `snapshot_by = "columns"`',
@@ -106,7 +116,8 @@ def _delta_against(pinned: BootstrapEvidence, body: ReceiptBody) -> Iterator[Ref
             count = getattr(delta, field)
             if count:
                 sample = f", such as {delta.sample}" if delta.sample else ""
-                yield Refuses(code, f"{count} {says}{sample}", _REMEDIES.get((pinned.action, field), remedy))
+                what = _REMEDIES.get((pinned.action, field), remedy).replace("MODEL", body.model)
+                yield Refuses(code, f"{count} {says[count != 1]}{sample}", what)
     if body.shrink is not None:
         yield from _shrunk(pinned, body.model, body.shrink)
 
@@ -222,6 +233,6 @@ def _failed(pinned: BootstrapEvidence, body: ReceiptBody) -> Iterator[Refuses]:
     for verdict in body.verdicts:
         # The severity is the pinned one: what the transaction says of itself cannot make a check milder.
         if verdict.outcome == "failed" and severities.get(verdict.check) != "warn":
-            rows = "" if verdict.failing is None else f" for {verdict.failing} rows"
+            rows = "" if verdict.failing is None else f" for {verdict.failing} {'row' if verdict.failing == 1 else 'rows'}"
             because = f"check `{verdict.check}` failed{rows}" + (f": {verdict.because}" if verdict.because else "")
             yield Refuses("G527", because, 'correct the rows or the model; `severity = "warn"` records and lets pass')

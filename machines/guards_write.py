@@ -28,7 +28,7 @@ _KEEPS: Final = WRITTEN_BY_DELTA | {"recheck"}
 _MAKES: Final = frozenset({"create", "replace", "convert"})
 _CARRIES_READS: Final = frozenset({"move", "drop"})
 _AGAIN: Final = "plan again"
-_BY_HAND: Final = "it was changed by hand: `interlock adopt`, or plan with `--full-refresh`"
+_BY_HAND: Final = "it was changed by hand: `interlock adopt MODEL` takes it as it is, `--full-refresh MODEL` makes it anew"
 
 
 @guard("I3", "G521", reads="receipt and token of the model's head as the transaction saw it, and the receipt that it follows")
@@ -148,20 +148,26 @@ def _kept(action: str, stood: Missing | Present, head: Head, body: ReceiptBody, 
     elif action in WRITTEN_BY_DELTA and stood.kind != "table":
         yield Refuses("G523", f"a {stood.kind} stood there, which `{action}` cannot extend", _AGAIN)
     if head.rows is not None and body.rows_before != head.rows:
-        because = f"the relation had {body.rows_before} rows, and its last receipt says {head.rows}"
-        yield Refuses("G523", because, _BY_HAND)
+        because = f"the relation had {body.rows_before} {'row' if body.rows_before == 1 else 'rows'}, and its last receipt says {head.rows}"
+        yield Refuses("G523", because, _of(_BY_HAND, body))
     if head.fingerprint is not None:
-        yield from _content(head.fingerprint, body.fingerprint_before)
+        yield from _content(head.fingerprint, body)
 
 
-def _content(expected: Fingerprint, found: Fingerprint | None) -> Iterator[Refuses]:
+def _of(remedy: str, body: ReceiptBody) -> str:
+    """A remedy with the model's name in it, so that what it says can be typed."""
+    return remedy.replace("MODEL", body.model)
+
+
+def _content(expected: Fingerprint, body: ReceiptBody) -> Iterator[Refuses]:
+    found = body.fingerprint_before
     if found is None:
         yield Refuses("G523", "the model is guarded by its content, and the content was not looked at", REPORT)
     elif found.engine != expected.engine:
         because = f"its content was fingerprinted by {expected.engine}, and {found.engine} cannot tell whether it is the same"
-        yield Refuses("G523", because, "look at the rows, then plan with `--full-refresh`; it is fingerprinted again")
+        yield Refuses("G523", because, _of("look at the rows, then plan with `--full-refresh MODEL`; it is fingerprinted again", body))
     elif found != expected:
-        yield Refuses("G523", "its content is not what its last receipt says", _BY_HAND)
+        yield Refuses("G523", "its content is not what its last receipt says", _of(_BY_HAND, body))
 
 
 def _adopted(stood: Missing | Present, body: ReceiptBody) -> Iterator[Refuses]:
