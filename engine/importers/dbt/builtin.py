@@ -78,4 +78,37 @@ string_agg({{ measure }}, {{ delimiter_text }} {{ order_by_clause or '' }})
 {% macro type_boolean() %}BOOLEAN{% endmacro %}
 {% macro should_store_failures() %}{{ return(false) }}{% endmacro %}
 {% macro current_timestamp() %}now(){% endmacro %}
+{% macro generate_schema_name(custom_schema_name=none, node=none) -%}
+{{ target.schema if custom_schema_name is none else target.schema ~ '_' ~ (custom_schema_name | trim) }}
+{%- endmacro %}
+{% macro default__generate_schema_name(custom_schema_name, node) %}{{ dbt.generate_schema_name(custom_schema_name, node) }}{% endmacro %}
+{% macro generate_schema_name_for_env(custom_schema_name, node) -%}
+{{ custom_schema_name | trim if target.name == 'prod' and custom_schema_name is not none else target.schema }}
+{%- endmacro %}
+{% macro generate_alias_name(custom_alias_name=none, node=none) -%}
+{{ custom_alias_name | trim if custom_alias_name else node.name ~ ('_v' ~ node.version | string | replace('.', '_') if node.version else '') }}
+{%- endmacro %}
+{% macro default__generate_alias_name(custom_alias_name=none, node=none) %}{{ dbt.generate_alias_name(custom_alias_name, node) }}{% endmacro %}
+{% macro generate_series(upper_bound) %}
+select generate_series as generated_number from generate_series(1, {{ upper_bound }})
+{% endmacro %}
+{% macro get_intervals_between(start_date, end_date, datepart) %}{% call statement('intervals') %}{% endcall %}{% endmacro %}
+{% macro date_spine(datepart, start_date, end_date) %}{{ dbt.get_intervals_between(start_date, end_date, datepart) }}{% endmacro %}
+{% macro convert_datetime(date_str, date_fmt) %}{{ return(modules.datetime.datetime.strptime(date_str.strip(), date_fmt)) }}{% endmacro %}
+{% macro dates_in_range(start_date_str, end_date_str=none, in_fmt='%Y%m%d', out_fmt='%Y%m%d') -%}
+{%- set first = dbt.convert_datetime(start_date_str, in_fmt) -%}
+{%- set days = (dbt.convert_datetime(end_date_str or start_date_str, in_fmt) - first).days -%}
+{%- if days < 0 -%}{{ exceptions.raise_compiler_error('the range of dates ends before it begins') }}{%- endif -%}
+{%- set found = [] -%}
+{%- for number in range(days + 1) -%}
+{%- set day = first + modules.datetime.timedelta(days=number) -%}
+{%- do found.append(day.strftime(out_fmt) if out_fmt else day) -%}
+{%- endfor -%}
+{{ return(found) }}
+{%- endmacro %}
+{% macro partition_range(raw_partition_date, date_fmt='%Y%m%d') -%}
+{%- set ends = (raw_partition_date | string).split(',') -%}
+{%- if ends | length > 2 -%}{{ exceptions.raise_compiler_error('a range of dates has two ends') }}{%- endif -%}
+{{ return(dbt.dates_in_range(ends[0], ends[1] if ends | length == 2 else none, in_fmt=date_fmt)) }}
+{%- endmacro %}
 """

@@ -153,7 +153,7 @@ def _with_project(session: Session, test: Test, config: Table) -> Table:
     own: dict[str, Any] = {}
     above: dict[str, Any] = {}
     for plural in ("tests", "data_tests"):
-        for index, tree in enumerate(session.project_levels(test.package, plural)):
+        for index, tree in enumerate(each for _, each in session.project_levels(test.package, plural)):
             for level, _ in levels(tree, [test.package, *test.folders]):
                 if index == 0:
                     own = merged(own, level)

@@ -83,7 +83,8 @@ def collect(tree: Tree, environment: Mapping[str, str]) -> Found:
     _variables(found)
     _dispatch(found)
     for package in tree.packages:
-        session.configuration[package.name] = [*([package.config] if package is not main else []), main.config]
+        levels = [package, main] if package is not main else [main]
+        session.configuration[package.name] = [(each.path, each.config) for each in levels]
         _macros(found, package)
     for package in tree.packages:
         _documentation(found, package)
@@ -206,6 +207,11 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
                             f"{'an' if section == 'exposures' else 'a'} {DOCUMENTED[section]}: nothing is run for it",
                             _plain(each),
                         )
+            case _ if str(section).startswith(("x-", "_", ".")):
+                line = value.at(section)
+                found.items.append(
+                    Item(kind="config", name=str(section), status="documented", path=file.path, line=line, why="what other entries repeat")
+                )
             case _:
                 found.refuse("config", str(section), file.path, value.at(section), "D809", "dbt has no such section", "see to its spelling")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from interlock.engine.diagnostics import did_you_mean, nearest
 from interlock.engine.importers.dbt.items import Item
+from interlock.engine.importers.dbt.suggest import did_you_mean, nearest
 from interlock.engine.importers.dbt.yamls import Table
 
 CARRIED: Final = frozenset(

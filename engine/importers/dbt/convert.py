@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interlock.engine.diagnostics import did_you_mean
 from interlock.engine.importers.dbt import incremental, materialize, names, seeds, snapshots, sources, units
 from interlock.engine.importers.dbt import nodes as n
 from interlock.engine.importers.dbt.checks import Test
@@ -15,6 +14,7 @@ from interlock.engine.importers.dbt.databases import places_of
 from interlock.engine.importers.dbt.nodes import Node
 from interlock.engine.importers.dbt.session import Rendering
 from interlock.engine.importers.dbt.sources import SourceNode
+from interlock.engine.importers.dbt.suggest import did_you_mean
 from interlock.engine.importers.dbt.template import EVALUATION, CannotKeep, calls
 from interlock.engine.importers.dbt.yamls import table
 
@@ -119,7 +119,7 @@ class Conversion:
                     rendering,
                     custom_schema_name=custom,
                     node={
-                        "name": node.name,
+                        "name": node.base or node.name,
                         "config": node.config,
                         "fqn": node.fqn,
                         "package_name": node.package,
@@ -147,7 +147,7 @@ class Conversion:
                     macro,
                     rendering,
                     custom_alias_name=node.config.get("alias"),
-                    node={"name": node.name, "config": node.config, "version": node.version or None},
+                    node={"name": node.base or node.name, "config": node.config, "version": node.version or None},
                 )
                 node.config["alias"] = str(made).strip() or node.name
             except (CannotKeep, *EVALUATION) as error:

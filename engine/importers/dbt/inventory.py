@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from interlock.engine.diagnostics import did_you_mean
 from interlock.engine.importers.dbt.configs import listed
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.items import Item, Status
+from interlock.engine.importers.dbt.suggest import did_you_mean
 from interlock.engine.importers.dbt.yamls import table
 
 

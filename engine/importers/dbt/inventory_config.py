@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from interlock.engine.diagnostics import did_you_mean
 from interlock.engine.importers.dbt.configs import CARRIED, CHANGES, DOCUMENTS, HOOKS, KNOWN, clean, listed
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.materialize import HARMLESS
 from interlock.engine.importers.dbt.nodes import Node
 from interlock.engine.importers.dbt.reading import Package
+from interlock.engine.importers.dbt.suggest import did_you_mean
 from interlock.engine.importers.dbt.yamls import Table, table
 
 READ: Final = frozenset(

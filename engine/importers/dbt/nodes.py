@@ -165,7 +165,7 @@ def parse(session: Session, node: Node) -> None:
         node.refuse("D804", why, "write what it answers into the model, or make it a join", line)
 
 
-def evaluate(session: Session, node: Node, project_levels: list[Any]) -> None:
+def evaluate(session: Session, node: Node, project_levels: list[tuple[str, Any]]) -> None:
     """Evaluate the node's template and merge its configuration; problems are kept on the node."""
     rendering = Rendering(node.file.path, node.package)
     lower = configured(session, node, project_levels[:1])
@@ -174,7 +174,7 @@ def evaluate(session: Session, node: Node, project_levels: list[Any]) -> None:
     rendering.config, rendering.above = lower, upper
     rendering.this = This(node.alias, "main")
     rendering.model = {
-        "name": node.name,
+        "name": node.base or node.name,
         "alias": node.alias,
         "resource_type": node.kind,
         "package_name": node.package,
@@ -234,7 +234,7 @@ def _text(session: Session, node: Node, rendering: Rendering) -> str:
     return session.render(node.file.text, rendering)
 
 
-def configured(session: Session, node: Node, project_levels: list[Any]) -> dict[str, Any]:
+def configured(session: Session, node: Node, project_levels: list[tuple[str, Any]]) -> dict[str, Any]:
     """What the node's own dbt_project.yml and the YAML properties say, the latter on top."""
     found = _of_levels(session, node, project_levels)
     if node.properties is not None:
@@ -247,28 +247,37 @@ def configured(session: Session, node: Node, project_levels: list[Any]) -> dict[
             if node.version and str(table(each).get("v")) == node.version:
                 upper |= {clean(str(key)): value for key, value in table(table(each).get("config")).items()}
         rendering = Rendering(node.properties.path, node.package)
-        try:
-            found = merged(found, _evaluated(session, upper, rendering))
-        except (CannotKeep, *t.EVALUATION) as error:
-            node.problem = node.problem or problem_of(error, node.properties.path, node.properties.line)
+        given = table(entry.get("config"))
+        at = {clean(str(key)): given.at(key) for key in given}
+        lines = {key: at.get(key, entry.at(key) if key in entry else node.properties.line) for key in upper}
+        found = merged(found, _evaluated(session, node, upper, rendering, lines))
     return found
 
 
-def _of_levels(session: Session, node: Node, project_levels: list[Any]) -> dict[str, Any]:
+def _of_levels(session: Session, node: Node, project_levels: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    rendering = Rendering("dbt_project.yml", node.package)
-    for tree in project_levels:
-        for level, _ in levels(tree, node.fqn):
-            try:
-                found = merged(found, _evaluated(session, level, rendering))
-            except (CannotKeep, *t.EVALUATION) as error:
-                node.problem = node.problem or problem_of(error, "dbt_project.yml", None)
+    for path, tree in project_levels:
+        rendering = Rendering(path, node.package)
+        for level, lines in levels(tree, node.fqn):
+            found = merged(found, _evaluated(session, node, level, rendering, dict(lines)))
     return found
 
 
-def _evaluated(session: Session, level: dict[str, Any], rendering: Rendering) -> dict[str, Any]:
-    """A level of configuration; hooks stay as they are written, since dbt evaluates them when they run."""
-    return {key: value if key in HOOKS else session.value(value, rendering) for key, value in level.items()}
+def _evaluated(session: Session, node: Node, level: dict[str, Any], rendering: Rendering, lines: dict[str, int]) -> dict[str, Any]:
+    """A level of configuration; hooks stay as they are written, since dbt evaluates them when they run.
+
+    The name of a database is of no use here, so that not knowing it is no reason to refuse.
+    """
+    made: dict[str, Any] = {}
+    for key, value in level.items():
+        try:
+            made[key] = value if key in HOOKS else session.value(value, rendering)
+        except (CannotKeep, *t.EVALUATION) as error:
+            if key in {"database", "target_database"}:
+                made[key] = str(value)
+            else:
+                node.problem = node.problem or problem_of(error, rendering.path, lines.get(key))
+    return made
 
 
 def _literal_config(node: Node) -> dict[str, Any]:
@@ -311,7 +320,7 @@ def _deciding(session: Session, node: Node) -> str:
 
 
 def _raw_enabled(session: Session, node: Node) -> Iterator[str]:
-    for tree in session.project_levels(node.package, PLURAL[node.kind]):
+    for _, tree in session.project_levels(node.package, PLURAL[node.kind]):
         for level, _ in levels(tree, node.fqn):
             if isinstance(level.get("enabled"), str):
                 yield level["enabled"]

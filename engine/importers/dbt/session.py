@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from jinja2 import TemplateSyntaxError, nodes
 
-from interlock.engine.diagnostics import did_you_mean
 from interlock.engine.importers.dbt import builtin
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.configs import clean, merged
 from interlock.engine.importers.dbt.objects import CLOCK, Datetime, Now, OrderedSet, Refusing, Relation
+from interlock.engine.importers.dbt.suggest import did_you_mean
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table
 
@@ -211,8 +211,8 @@ class Session:
         self._globals: dict[str, dict[str, Any]] = {}
         self._target = _Target(self, target)
         self._marks = itertools.count()
-        self.configuration: dict[str, list[Mapping[str, Any]]] = {}
-        """By package: its dbt_project.yml and those above it, lowest first."""
+        self.configuration: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
+        """By package: its dbt_project.yml and those above it with their paths, lowest first."""
         self.used_variables: dict[str, tuple[Any, set[str]]] = {}
         self.used_environment: dict[str, set[str]] = {}
         self.add_macros("dbt", builtin.PATH, builtin.SOURCE)
@@ -235,9 +235,9 @@ class Session:
         self._globals.clear()
         return found
 
-    def project_levels(self, package: str, plural: str) -> list[Any]:
-        """The trees of configuration for a kind of resource, lowest first."""
-        return [config.get(plural) for config in self.configuration.get(package, [])]
+    def project_levels(self, package: str, plural: str) -> list[tuple[str, Any]]:
+        """The trees of configuration for a kind of resource with the files that they stand in, lowest first."""
+        return [(path, config.get(plural)) for path, config in self.configuration.get(package, [])]
 
     def module(self, macro: Macro) -> Any:
         """The macros of a file, made when the first of them is called."""
