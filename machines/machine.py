@@ -80,6 +80,9 @@ class Machine(StateChart[Any]):
             raise ValueError(msg)
         self.subject = subject
         self._write = write
+        if state is None and self.initial_state is not None:
+            # Put there instead of entered: entering would run actions, and there are none.
+            state = str(self.initial_state.value)
         super().__init__(model=_Standing(state))
 
     @property

@@ -56,6 +56,13 @@ def read_bodies(reader: Reader, project: str, heads: Iterable[HeadRow]) -> dict[
     return {by_id[receipt]: body_of(row) for receipt, row in rows.items()}
 
 
+def read_published(reader: Reader, project: str, models: Sequence[str]) -> dict[str, tuple[HeadRow, ReceiptBody | None]]:
+    """Heads and the bodies of their receipts, by model, in one query; a model that has no head row stands there with an empty one."""
+    found = {model: (HeadRow(model=model, receipt=None, token=None, generation=None), None) for model in models}
+    rows = reader.published(project, models)
+    return {**found, **{head.model: (head, body_of(row) if row is not None else None) for head, row in rows}}
+
+
 def look(
     reader: Reader | None,
     *,

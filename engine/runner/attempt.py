@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from interlock.engine.planner.checks import PREFIX
-from interlock.engine.planner.observe import Unreadable, read_bodies
+from interlock.engine.planner.observe import Unreadable, read_published
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.answers import Setting, left_behind, receipt_body
 from interlock.engine.warehouse.duckdb import control
@@ -429,7 +429,7 @@ def find(attempt: Attempt, error: WarehouseError | None = None) -> Answer:
     try:
         reader = bench.session.reader()
         try:
-            row, body = read_back(reader, bench.setting.project, model)
+            row, body = read_published(reader, bench.setting.project, [model])[model]
         finally:
             reader.close()
     except (WarehouseError, Unreadable) as unread:
@@ -454,12 +454,6 @@ def found_as(attempt: Attempt, row: HeadRow, body: ReceiptBody | None, error: Wa
     )
 
 
-def read_back(reader: Reader, project: str, model: str) -> tuple[HeadRow, ReceiptBody | None]:
-    """The head of one model and its receipt's body. An interrupt does not reach these questions: they say what is durable."""
-    head = reader.head(project, model) or HeadRow(model=model, receipt=None, token=None, generation=None)
-    return head, read_bodies(reader, project, [head]).get(model)
-
-
 def confirm(attempt: Attempt) -> Answer:
     """committed: what the ledger will say of this model from now on, from the head as it was read back."""
     found = attempt.found
@@ -469,7 +463,8 @@ def confirm(attempt: Attempt) -> Answer:
         try:
             reader = bench.session.reader()
             try:
-                attempt.row, attempt.body = read_back(reader, bench.setting.project, attempt.item.head_model)
+                name = attempt.item.head_model
+                attempt.row, attempt.body = read_published(reader, bench.setting.project, [name])[name]
             finally:
                 reader.close()
         except (WarehouseError, Unreadable) as error:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from interlock.engine.planner.observe import Unreadable, read_bodies
+from interlock.engine.planner.observe import Unreadable, read_published
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.attempt import STEPS, Answer, Attempt, Bench, Effect, abandon, fill, find, found_as, go, heads_wanted, move_of
 from interlock.engine.warehouse.duckdb import control
-from interlock.engine.warehouse.protocol import DELTA, HeadRow, WarehouseError
+from interlock.engine.warehouse.protocol import DELTA, WarehouseError
 from interlock.machines.permits import CommitPermit
 
 TOGETHER_MAX = 8
@@ -106,21 +106,14 @@ def _written(attempts: Collection[Attempt]) -> dict[str, Answer]:
 
 
 def _found(attempts: Collection[Attempt], error: WarehouseError | None = None) -> dict[str, Answer]:
-    """The receipts of all, in two questions; where these get no answer, each is asked for by itself."""
+    """The receipts of all, in one question; where that gets no answer, each is asked for by itself."""
     bench = next(iter(attempts)).bench
-    project = bench.setting.project
     try:
         reader = bench.session.reader()
         try:
-            rows = {row.model: row for row in reader.heads_of(project, [attempt.item.head_model for attempt in attempts])}
-            bodies = read_bodies(reader, project, rows.values())
+            published = read_published(reader, bench.setting.project, [attempt.item.head_model for attempt in attempts])
         finally:
             reader.close()
     except (WarehouseError, Unreadable):
         return {attempt.item.model: find(attempt, error) for attempt in attempts}
-    found: dict[str, Answer] = {}
-    for attempt in attempts:
-        model = attempt.item.head_model
-        row = rows.get(model, HeadRow(model=model, receipt=None, token=None, generation=None))
-        found[attempt.item.model] = found_as(attempt, row, bodies.get(model), error)
-    return found
+    return {attempt.item.model: found_as(attempt, *published[attempt.item.head_model], error) for attempt in attempts}

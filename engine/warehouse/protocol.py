@@ -143,12 +143,11 @@ class Reader(Protocol):
         """All heads of the project; empty where the table is positively absent."""
         ...
 
-    def head(self, project: str, model: str) -> HeadRow | None:
-        """The head row of one model; `None` where there positively is none. Not to be interrupted: it says what a COMMIT came to."""
-        ...
+    def published(self, project: str, models: Sequence[str]) -> tuple[tuple[HeadRow, ReceiptRow | None], ...]:
+        """The head rows of some models, each with its receipt, in one query: what a COMMIT came to. Not to be interrupted.
 
-    def heads_of(self, project: str, models: Sequence[str]) -> tuple[HeadRow, ...]:
-        """The head rows of some models, in one query; one that is not there is not in the answer. Not to be interrupted."""
+        A model without a head row is not in the answer; a head whose receipt positively is not there has `None`.
+        """
         ...
 
     def receipts(self, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:

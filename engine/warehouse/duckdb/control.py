@@ -110,9 +110,9 @@ ENSURE_HEADS = Statement(
 READ_HEADS = Statement(
     role="read_heads",
     text=f"SELECT model, receipt, token, generation FROM {HEADS} "
-    "WHERE project = $project AND list_contains(CAST($models AS VARCHAR[]), model) ORDER BY model",
+    "WHERE project = $project AND model IN (SELECT unnest(CAST($models AS VARCHAR[])))",
 )
-"""The heads of the given models, in one query: (model, receipt, token, generation)."""
+"""The heads of the given models, in one query, in no order: (model, receipt, token, generation)."""
 
 INSERT_RECEIPT = Statement(
     role="receipt",

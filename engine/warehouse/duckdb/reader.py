@@ -37,9 +37,9 @@ _CONTROL = f"SELECT table_name FROM duckdb_tables() WHERE database_name = '{ALIA
 
 _IDENTITY = f"SELECT warehouse, ledger, format FROM {IDENTITY} WHERE project = $project"
 _HEADS = f"SELECT model, receipt, token, generation FROM {HEADS} WHERE project = $project ORDER BY model"
-_HEAD = f"SELECT model, receipt, token, generation FROM {HEADS} WHERE project = $project AND model = $model"
-_HEADS_OF = f"""SELECT model, receipt, token, generation FROM {HEADS}
-WHERE project = $project AND model IN (SELECT unnest(CAST($models AS VARCHAR[])))"""
+_PUBLISHED = f"""SELECT h.model, h.receipt, h.token, h.generation, r.model, r.run, r.attempt, r.previous, r.body
+FROM {HEADS} AS h LEFT JOIN {RECEIPTS} AS r ON r.receipt = h.receipt AND r.project = h.project
+WHERE h.project = $project AND h.model IN (SELECT unnest(CAST($models AS VARCHAR[])))"""
 _RECEIPTS = f"""SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS}
 WHERE project = $project AND receipt IN (SELECT unnest(CAST($ids AS VARCHAR[])))"""
 _RECEIPT = f"SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS} WHERE receipt = $id AND project = $project"
@@ -113,15 +113,17 @@ class DuckDBReader:
         rows = self._control_rows("heads", _HEADS, {"project": project})
         return tuple(HeadRow(model=row[0], receipt=row[1], token=row[2], generation=row[3]) for row in rows)
 
-    def head(self, project: str, model: str) -> HeadRow | None:
-        """The head row of one model; `None` where there positively is none. Not to be interrupted."""
-        rows = self._control_rows("heads", _HEAD, {"project": project, "model": model})
-        return HeadRow(model=rows[0][0], receipt=rows[0][1], token=rows[0][2], generation=rows[0][3]) if rows else None
-
-    def heads_of(self, project: str, models: Sequence[str]) -> tuple[HeadRow, ...]:
-        """The head rows of some models, in one query. Not to be interrupted."""
-        rows = self._control_rows("heads", _HEADS_OF, {"project": project, "models": list(models)})
-        return tuple(HeadRow(model=row[0], receipt=row[1], token=row[2], generation=row[3]) for row in rows)
+    def published(self, project: str, models: Sequence[str]) -> tuple[tuple[HeadRow, ReceiptRow | None], ...]:
+        """The head rows of some models, each with its receipt, in one query. Not to be interrupted."""
+        found = []
+        for row in self._control_rows("receipts", _PUBLISHED, {"project": project, "models": list(models)}):
+            head = HeadRow(model=row[0], receipt=row[1], token=row[2], generation=row[3])
+            receipt = None
+            if row[4] is not None:
+                body = str(row[8]).encode()
+                receipt = ReceiptRow(receipt=row[1], model=row[4], run=row[5], attempt=row[6], previous=row[7], body=body)
+            found.append((head, receipt))
+        return tuple(found)
 
     def receipts(self, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:
         """Receipts by id, in one query; an id that is not there is not in the answer."""
