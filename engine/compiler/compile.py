@@ -15,7 +15,7 @@ from interlock.engine.compiler.finish import finished
 from interlock.engine.compiler.graph import in_order, layers_of
 from interlock.engine.compiler.macros import macros_of
 from interlock.engine.compiler.names import Names, Node
-from interlock.engine.compiler.reliance import relied_on
+from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.compiler.sources import SourceCompiler, bound_name
 from interlock.engine.compiler.text import wrapped
 from interlock.engine.compiler.unit import Surroundings, Unit
@@ -111,8 +111,6 @@ class _Compilation:
             self.units[name].blocked = True
             models[name] = finished(self.units[name], around, 1)
         self._checks(models)
-        for name, sources in relied_on(order, self.units, around).items():
-            models[name] = structs.replace(models[name], relies_on=sources)
         return Compiled(
             models=models,
             sources=dict(sorted(self.sources.done.items())),

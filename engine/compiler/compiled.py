@@ -38,6 +38,14 @@ class RestrictedSpan(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     end: int
 
 
+class Reliance(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Columns of a source whose promise of no nulls a proof rests on, and the model that reads the source: it, or one above it."""
+
+    reader: str
+    source: str
+    columns: tuple[str, ...]
+
+
 class CompiledModel(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A model, a seed or an ephemeral, compiled."""
 
@@ -88,8 +96,8 @@ class CompiledModel(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Output columns whose expression reads `$as_of` (left out of the append comparison)."""
     restricted: tuple[RestrictedSpan, ...] = ()
     """Spans at which `restrict` asks for a predicate (see `restrict.py`)."""
-    relies_on: dict[str, tuple[str, ...]] = {}
-    """By source: columns whose promise of no nulls a proof rests on, its own or that of a model that reads it."""
+    relies_on: tuple[Reliance, ...] = ()
+    """Promises of sources that the proof of its contract rests on, and who reads those sources for it."""
     blocked: bool = False
     """It, or something that it reads, has an error: nothing above can be relied on."""
     definition_parts: dict[str, str] = {}

@@ -14,6 +14,7 @@ from interlock.engine.compiler.digests import (
     note_of,
     promise_of,
 )
+from interlock.engine.compiler.reliance import relied_on
 from interlock.engine.compiler.sources import identity
 from interlock.engine.compiler.unit import Surroundings, Unit
 from interlock.engine.project.project import ModelFile, SeedFile
@@ -62,6 +63,7 @@ def finished(unit: Unit, around: Surroundings, layer: int) -> CompiledModel:
         contract=pinned(unit.file.contract, unit.promises, unit.relation_columns()),
         extra_columns=unit.file.contract.extra_columns if unit.file.contract else "allow",
         contract_findings=unit.contract_findings,
+        relies_on=relied_on(unit, around) if unit.bound and around.deployed(unit.name) is None else (),
         checks=unit.checks,
         digests=Digests(
             definition=definition_of(parts),

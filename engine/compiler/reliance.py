@@ -6,9 +6,10 @@ needed of those to what they read, until it comes to sources. Whoever reads the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from interlock.engine.compiler.compiled import Reliance
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.proofs import NOTHING, Premise, asked_of, promised_by, relation_never_null
 
@@ -27,35 +28,25 @@ def rests_on_sources(unit: Unit, around: Surroundings) -> frozenset[str]:
     return proved - unit.never_null(around, NOTHING)
 
 
-def relied_on(order: Iterable[str], units: Mapping[str, Unit], around: Surroundings) -> dict[str, dict[str, tuple[str, ...]]]:
-    """By model, and by source that it reads: the columns whose promise has to hold.
-
-    Args:
-        order: names, each after what it reads.
-        units: by name.
-        around: what they were compiled among.
-    """
-    if not _any_promise(around):
-        return {}
-    wanted: dict[str, frozenset[str]] = {}
-    found: dict[str, dict[str, tuple[str, ...]]] = {}
+def relied_on(unit: Unit, around: Surroundings) -> tuple[Reliance, ...]:
+    """What the proof of a unit's contract takes from sources: by itself, or by the tables that it reads."""
+    found: dict[tuple[str, str], set[str]] = {}
     spelled = {name.lower(): name for name in around.sources}
-    by_name = {name.lower(): name for name in units}
-    for name in reversed(list(order)):
-        unit = units[name]
-        if around.deployed(name) is not None or not unit.bound:
-            continue
-        needed = wanted.get(name, frozenset()) | rests_on_sources(unit, around)
-        if not needed:
-            continue
-        columns: dict[str, set[str]] = {}
-        for read, column in _least(unit, around, needed):
+    by_name = {name.lower(): each for name, each in around.units.items()}
+    open_: list[tuple[Unit, frozenset[str]]] = [(unit, rests_on_sources(unit, around))]
+    while open_:
+        reader, needed = open_.pop()
+        above: dict[str, set[str]] = {}
+        for read, column in _least(reader, around, needed):
             if read in spelled:
-                columns.setdefault(spelled[read], set()).add(column)
+                found.setdefault((reader.name, spelled[read]), set()).add(column)
             else:
-                wanted[by_name[read]] = wanted.get(by_name[read], frozenset()) | {column}
-        found[name] = {source: _as_declared(source, names, around) for source, names in sorted(columns.items())}
-    return found
+                above.setdefault(read, set()).add(column)
+        open_ += [(by_name[read], frozenset(columns)) for read, columns in sorted(above.items())]
+    return tuple(
+        Reliance(reader=name, source=source, columns=_as_declared(source, columns, around))
+        for (name, source), columns in sorted(found.items())
+    )
 
 
 def _as_declared(source: str, columns: set[str], around: Surroundings) -> tuple[str, ...]:
@@ -69,7 +60,8 @@ def _any_promise(around: Surroundings) -> bool:
 
 def _least(unit: Unit, around: Surroundings, needed: frozenset[str]) -> list[Claim]:
     """The fewest claims on what a unit reads that still prove the columns: each that can be done without is left out."""
-    needed &= unit.never_null(around)
+    if not needed:
+        return []
     kept = sorted(_claims(unit, around))
 
     def proves(claims: Iterable[Claim]) -> bool:

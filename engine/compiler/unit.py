@@ -212,6 +212,11 @@ class Unit:
         proved = self.never_null(around) if asked else frozenset()
         if asked and self.kind == "snapshot":
             proved |= {"valid_from"}
+        borrowed = rests_on_sources(self, around)
+        if self.kind == "view":
+            # What a source is asked in a run is a proof for rows that are written then; a view shows later ones too.
+            borrowed = loose = frozenset() if not borrowed else borrowed - self.never_null(around, TABLES)
+            proved -= loose
         open_promises = {promise.column.lower() for promise in self.promises.columns if promise.nulls == "forbidden"} - proved
         found, self.contract_findings = compared(
             self.file.contract,
@@ -227,11 +232,6 @@ class Unit:
         if not self.promises.findings:
             self.findings += found
 
-        borrowed = rests_on_sources(self, around)
-        if self.kind == "view":
-            # What a source is asked in a run is a proof for rows that are written then; a view shows later ones too.
-            borrowed = loose = frozenset() if not borrowed else borrowed - self.never_null(around, TABLES)
-            proved -= loose
     def moving(self) -> tuple[str, ...]:
         """What makes its rows others when they are asked for again, for readers of a view."""
         return (*self.unsettled, *(self.model.volatile if self.model is not None else ()))

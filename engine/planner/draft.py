@@ -15,7 +15,7 @@ from interlock.engine.planner.facts import Facts, head_of, target_state
 from interlock.engine.planner.frame import AFTER, Frame
 from interlock.engine.planner.items import build, drop_item, move_item
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
-from interlock.engine.planner.sources import freshness_check, question_of, refused_by_sources
+from interlock.engine.planner.sources import freshness_check, question_of, refused_by_sources, relied_on_in
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import relation
@@ -75,8 +75,18 @@ def draft(
     readers: dict[str, tuple[RelationSeen, ...]] = {}
     after: list[CompiledModel] = []
 
+    relied_on = relied_on_in(compiled, selected)
+
     def frame() -> Frame:
-        return Frame(desk=desk, project=project.id, as_of=as_of, moment=moment, planned=frozenset(planned), readers=readers)
+        return Frame(
+            desk=desk,
+            project=project.id,
+            as_of=as_of,
+            moment=moment,
+            planned=frozenset(planned),
+            readers=readers,
+            relied_on=relied_on,
+        )
 
     chosen: dict[str, Choice] = {}
     for name, model in compiled.models.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel
@@ -28,6 +28,8 @@ class Frame:
     """Models that this plan has an item for and that do something, or are refused."""
     readers: Mapping[str, tuple[RelationSeen, ...]]
     """By model that is made anew: views that read it, bind now, and are not made anew themselves."""
+    relied_on: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
+    """By model, and by source that it reads: columns whose promise of no nulls a contract of this plan rests on."""
 
 
 def rows_checks(model: CompiledModel) -> tuple[CompiledCheck, ...]:

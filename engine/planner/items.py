@@ -67,7 +67,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
             SourceSeen(source=name, fingerprint=desk.facts.fingerprints.get(name, "none"), files=files_of(desk.compiled, name))
             for name in model.sources_read
         ),
-        source_checks=checks_of(desk.compiled, model, choice.action),
+        source_checks=checks_of(desk.compiled, model, choice.action, frame.relied_on.get(model.name, {})),
         head=head,
         target=target,
         token=token,

@@ -44,12 +44,22 @@ def null_checks(source: str, columns: Iterable[str]) -> tuple[SourceCheck, ...]:
     return tuple(SourceCheck(source=source, question="not_null", column=column, severity="error") for column in columns)
 
 
-def checks_of(compiled: Compiled, model: CompiledModel, action: str) -> tuple[SourceCheck, ...]:
+def relied_on_in(compiled: Compiled, selected: frozenset[str]) -> dict[str, dict[str, tuple[str, ...]]]:
+    """By model that reads a source, and by source: columns whose promise the contracts of selected models rest on."""
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name in sorted(selected):
+        for each in compiled.models[name].relies_on:
+            columns = found.setdefault(each.reader, {})
+            columns[each.source] = tuple(dict.fromkeys((*columns.get(each.source, ()), *each.columns)))
+    return found
+
+
+def checks_of(compiled: Compiled, model: CompiledModel, action: str, relied_on: Mapping[str, tuple[str, ...]]) -> tuple[SourceCheck, ...]:
     """What is to be asked of the sources that a model reads, before it reads them."""
     if action not in WRITES_ROWS and not (action == "recheck" and model.kind == "view"):
         return ()
     fresh = [check for name in model.sources_read for check in freshness_check(compiled.sources[name])]
-    promised = [check for name, columns in sorted(model.relies_on.items()) for check in null_checks(name, columns)]
+    promised = [check for name, columns in sorted(relied_on.items()) for check in null_checks(name, columns)]
     return (*fresh, *promised)
 
 
