@@ -15,7 +15,6 @@ from interlock.engine.compiler.finish import finished
 from interlock.engine.compiler.graph import in_order, layers_of
 from interlock.engine.compiler.macros import macros_of
 from interlock.engine.compiler.names import Names, Node
-from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.compiler.sources import SourceCompiler, bound_name
 from interlock.engine.compiler.text import wrapped
 from interlock.engine.compiler.unit import Surroundings, Unit
