@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.planner.choice import Choice, Desk, refuse
 from interlock.engine.planner.facts import same_columns
 from interlock.engine.warehouse.duckdb.dependents import Place, bindable
-from interlock.engine.warehouse.protocol import RelationSeen
+from interlock.engine.warehouse.protocol import HeadRow, RelationSeen
 
 MAKES = frozenset({"create", "replace", "convert"})
 
 
-def readers_of(desk: Desk, chosen: Mapping[str, Choice]) -> dict[str, tuple[RelationSeen, ...]]:
+def readers_of(desk: Desk, chosen: Mapping[str, Choice], gone: frozenset[str | None]) -> dict[str, tuple[RelationSeen, ...]]:
     """By model that is made anew: the views to be bound again in its transaction.
 
-    A view that no model makes and that does not even bind now is somebody else's and decides nothing here.
+    A view that no model makes and that does not even bind now is somebody else's and decides nothing here; nor does one with a
+    token of `gone`, which this plan drops first.
     """
     strangers: dict[str, list[RelationSeen]] = {}
     found: dict[str, list[RelationSeen]] = {}
@@ -27,7 +28,7 @@ def readers_of(desk: Desk, chosen: Mapping[str, Choice]) -> dict[str, tuple[Rela
         found[name] = _ours(desk, model, chosen)
         for schema, view in desk.facts.dependents.get(_place(model), ()):
             seen = desk.facts.catalog.find(schema, view)
-            if seen is not None:
+            if seen is not None and (seen.token is None or seen.token not in gone):
                 strangers.setdefault(name, []).append(seen)
     if strangers:
         views = [view for listed in strangers.values() for view in listed]
@@ -50,9 +51,12 @@ def _ours(desk: Desk, model: CompiledModel, chosen: Mapping[str, Choice]) -> lis
     return found
 
 
-def broken_views(desk: Desk, chosen: Mapping[str, Choice], readers: Mapping[str, tuple[RelationSeen, ...]]) -> dict[str, Choice]:
+def broken_views(
+    desk: Desk, chosen: Mapping[str, Choice], readers: Mapping[str, tuple[RelationSeen, ...]], orphans: Sequence[HeadRow]
+) -> dict[str, Choice]:
     """Models that are refused, since a view that reads them would break by their new columns."""
     refused = {}
+    left = {head.token for head in orphans}
     for name, views in readers.items():
         model = desk.compiled.models[name]
         seen = desk.seen(model)
@@ -60,10 +64,15 @@ def broken_views(desk: Desk, chosen: Mapping[str, Choice], readers: Mapping[str,
         if model.kind == "snapshot" or chosen[name].action == "create" or seen is None or same_columns(seen.columns, columns):
             continue
         sound = bindable(desk.facts.catalog, views, {_place(model): columns})
-        broken = [f"{view.schema}.{view.name}" for view in views if (view.schema.lower(), view.name.lower()) not in sound]
+        broken = [view for view in views if (view.schema.lower(), view.name.lower()) not in sound]
         if broken:
-            because = f"with its new columns it would break {', '.join(broken)}, which this plan does not make anew"
-            refused[name] = refuse("P420", because, "select those views too, change them first, or drop them")
+            named = ", ".join(f"{view.schema}.{view.name}" for view in broken)
+            because = f"with its new columns it would break {named}, which this plan does not make anew"
+            if all(view.token is not None and view.token in left for view in broken):
+                remedy = "no model makes them any more: `--drop-orphans` drops them first, or change them by hand"
+            else:
+                remedy = "select those views too, change them first, or drop them"
+            refused[name] = refuse("P420", because, remedy)
     return refused
 
 

@@ -11,9 +11,10 @@ from interlock.engine.planner.bystanders import broken_views, readers_left, read
 from interlock.engine.planner.choice import Changing, Choice, Desk, refuse
 from interlock.engine.planner.choose import choose
 from interlock.engine.planner.closure import closure_of, variables_of
-from interlock.engine.planner.facts import Facts, head_of, target_state
+from interlock.engine.planner.facts import Facts, target_state
 from interlock.engine.planner.frame import AFTER, Frame
-from interlock.engine.planner.items import build, drop_item, move_item
+from interlock.engine.planner.items import build, move_item
+from interlock.engine.planner.orphans import after_drops, drops, orphans_of, place_of, relation_of, tokens, why_dropped
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
 from interlock.engine.planner.sources import freshness_check, question_of, refused_by_sources, relied_on_in
 from interlock.engine.project.project import Project
@@ -68,10 +69,10 @@ def draft(
     planned: set[str] = set()
     renamed = _renamed(desk, selected)
     moves = {name: move for name, move in renamed.items() if not _remade(compiled.models[name], move[2])}
-    orphans = _orphans(desk, frozenset(old for old, _, _ in moves.values() if old))
+    orphans = orphans_of(desk, frozenset(old for old, _, _ in moves.values() if old))
     former = {move[1].model for name, move in renamed.items() if name not in moves}
-    leaving = [(head, reason) for head in orphans if (reason := _why_dropped(head, options, former))]
-    gone = frozenset(head.token for head, _ in leaving)
+    leaving = drops(desk, [(head, reason) for head in orphans if (reason := why_dropped(head, options, former))])
+    gone = tokens(leaving)
     readers: dict[str, tuple[RelationSeen, ...]] = {}
     after: list[CompiledModel] = []
 
@@ -99,19 +100,19 @@ def draft(
             planned.add(name)
         if choice.action in WRITES_ROWS or choice.action == "move":
             changing[name] = "relation" if choice.action in ("create", "replace", "convert") else "rows"
-    readers = readers_of(desk, chosen)
-    chosen.update(broken_views(desk, chosen, readers))
+    readers = readers_of(desk, chosen, gone)
+    chosen.update(broken_views(desk, chosen, readers, orphans))
     for name, choice in chosen.items():
         model = compiled.models[name]
         item = _moved(frame(), model, moves[name], chosen, gone) if name in moves else build(frame(), model, choice)
-        items.append(item)
+        items.append(after_drops(desk, item, place_of(model), leaving))
         if any(check.check.after == "publication" for check in model.checks) and item.action not in ("refuse", "drop", "move"):
             after.append(model)
     for model in after:
         again = _recheck_after(frame(), model, {item.model: item for item in items}, changing)
         if again is not None:
             items.append(again)
-    items += [_drop(desk, head, reason) for head, reason in leaving]
+    items += leaving
     touched = _closure_models(compiled, selected)
     return PlanBody(
         format=FORMAT,
@@ -133,7 +134,7 @@ def draft(
         sources=_source_pins(desk, items, as_of),
         upstreams=_upstreams(desk),
         items=tuple(items),
-        orphans=tuple(OrphanSeen(model=head.model, relation=_orphan_relation(facts, head)) for head in orphans),
+        orphans=tuple(OrphanSeen(model=head.model, relation=relation_of(desk, head)) for head in orphans),
         macros=compiled.macros,
     )
 
@@ -190,70 +191,6 @@ def _remade(model: CompiledModel, body: ReceiptBody | None) -> bool:
     that was only moved would be broken until the next run.
     """
     return body is not None and body.kind == "view" and model.kind == "view" and body.relation != f"{model.schema}.{model.relation}"
-
-
-def _orphans(desk: Desk, moved: frozenset[str]) -> list[HeadRow]:
-    def is_orphan(head: HeadRow) -> bool:
-        known = desk.compiled.models.get(head.model)
-        left = head.token is not None and head.model not in moved and (known is None or known.kind == "ephemeral")
-        return left and not _is_gone(desk, head)
-
-    return sorted((head for head in desk.facts.heads.values() if is_orphan(head)), key=lambda head: head.model)
-
-
-def _is_gone(desk: Desk, head: HeadRow) -> bool:
-    """Whether somebody dropped it already: then nothing is left to do, and nothing to refuse."""
-    body = desk.facts.body(head.model)
-    if body is None or any(seen.token == head.token for seen in desk.facts.catalog.relations.values()):
-        return False
-    return desk.facts.catalog.find(*body.relation.split(".", 1)) is None
-
-
-def _orphan_relation(facts: Facts, head: HeadRow) -> str:
-    body = facts.body(head.model)
-    if body is not None:
-        return body.relation
-    return next((f"{seen.schema}.{seen.name}" for seen in facts.catalog.relations.values() if seen.token == head.token), "")
-
-
-def _why_dropped(head: HeadRow, options: Options, former: set[str]) -> str:
-    if options.drop_orphans == "yes":
-        return "the project has no such model any more, and --drop-orphans was asked"
-    return "the view was renamed, and is made under its new name" if head.model in former else ""
-
-
-def _drop(desk: Desk, head: HeadRow, reason: str) -> Item:
-    body = desk.facts.body(head.model)
-    seen = next((seen for seen in desk.facts.catalog.relations.values() if seen.token == head.token), None)
-    if body is None:
-        message = f"receipt of {head.model} was not read"
-        raise AssertionError(message)
-    schema, name = body.relation.split(".", 1)
-    if seen is None:
-        return _refused_orphan(head, body, "P417", f"{body.relation} was replaced: what stands there is not ours", "drop it by hand")
-    readers = desk.facts.dependents.get((schema.lower(), name.lower()), ())
-    if readers:
-        because = f"it is read by {', '.join(f'{a}.{b}' for a, b in readers)}, which would break"
-        return _refused_orphan(head, body, "P420", because, "drop those views first")
-    return drop_item(head, body, seen.schema, seen.name, seen.kind, reason)
-
-
-def _refused_orphan(head: HeadRow, body: ReceiptBody, code: str, because: str, remedy: str) -> Item:
-    schema, name = body.relation.split(".", 1)
-    choice = refuse(code, because, remedy)
-    return Item(
-        model=head.model,
-        kind="orphan",
-        action="refuse",
-        reasons=choice.reasons,
-        schema=schema,
-        relation=name,
-        layer=0,
-        digests=body.digests,
-        relation_kind="none",
-        head=head_of(head, body),
-        refusal=choice.refusal,
-    )
 
 
 def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item], changing: Mapping[str, Changing]) -> Item | None:
