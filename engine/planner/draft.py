@@ -17,6 +17,7 @@ from interlock.engine.planner.items import build, move_item
 from interlock.engine.planner.orphans import after_drops, drops, orphans_of, place_of, relation_of, tokens, why_dropped
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
 from interlock.engine.planner.sources import freshness_check, question_of, refused_by_sources, relied_on_in
+from interlock.engine.planner.upstreams import moved_upstream
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import relation
@@ -93,7 +94,10 @@ def draft(
     for name, model in compiled.models.items():
         if name not in selected or model.kind == "ephemeral":
             continue
-        choice = Choice(action="move", reasons=()) if name in moves else choose(desk, model, changing)
+        if name in moves:
+            choice = Choice(action="move", reasons=())
+        else:
+            choice = moved_upstream(desk, model, {other: move[2] for other, move in moves.items()}) or choose(desk, model, changing)
         choice = refused_by_sources(compiled, model, choice, facts.said) or choice
         chosen[name] = choice
         if choice.action != "no_op":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.planner.choice import (
     Choice,
@@ -14,6 +16,7 @@ from interlock.engine.planner.choice import (
     relation_kind,
 )
 from interlock.engine.planner.facts import same_columns
+from interlock.machines.evidence import ReceiptBody
 
 
 def unplannable_upstream(desk: Desk, model: CompiledModel) -> Choice | None:
@@ -24,6 +27,19 @@ def unplannable_upstream(desk: Desk, model: CompiledModel) -> Choice | None:
         refused = _refused(desk, model, desk.compiled.models[name], is_bound=name in direct)
         if refused is not None:
             return refused
+    return None
+
+
+def moved_upstream(desk: Desk, model: CompiledModel, moved: Mapping[str, ReceiptBody | None]) -> Choice | None:
+    """The refusal of a model that reads columns of a renamed one which the plan only moves: its new text is built by the next run."""
+    for name in sorted(_named(desk, model) & moved.keys()):
+        body, upstream = moved[name], desk.compiled.models[name]
+        if body is None or upstream.blocked:
+            continue
+        left = output_columns(upstream, columns_left(body))
+        if not same_columns(upstream.columns, left):
+            because = f"`{name}` is only moved by this plan, and its new text gives other columns: {columns_differ(left, upstream.columns)}"
+            return refuse("P410", because, f"run again after this: the next run builds `{name}` from its new text, and then this")
     return None
 
 
