@@ -405,19 +405,21 @@ def diff(ctx: Context, plan_id: str) -> DiffResult:
 
 
 def check(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = ()) -> CheckResult:
-    """Evaluate the checks of the selected models on the rows that are there, without building anything.
+    """Evaluate the checks of the selected models, and of the sources that they read, on the rows that are there; nothing is built.
 
     Raises:
         Refused: the warehouse cannot be read, or nothing that was selected has a check.
     """
     from interlock.engine.cases.checking import check_models, verdict_findings  # noqa: PLC0415
+    from interlock.engine.cases.sources import counts_of  # noqa: PLC0415
 
     ground = _ground(ctx, writes=False)
-    models, findings = check_models(ground, select, exclude)
+    models, sources, findings = check_models(ground, select, exclude)
+    of_sources = counts_of(sources)
     verdicts = [verdict for model in models for verdict in model.verdicts]
-    failed = sum(verdict.outcome == "failed" and verdict.severity == "error" for verdict in verdicts)
-    warned = sum(verdict.outcome == "failed" and verdict.severity == "warn" for verdict in verdicts)
-    unknown = sum(verdict.outcome == "not_evaluated" for verdict in verdicts)
+    failed = sum(verdict.outcome == "failed" and verdict.severity == "error" for verdict in verdicts) + of_sources["failed"]
+    warned = sum(verdict.outcome == "failed" and verdict.severity == "warn" for verdict in verdicts) + of_sources["warned"]
+    unknown = sum(verdict.outcome == "not_evaluated" for verdict in verdicts) + of_sources["not_evaluated"]
     outcome: Outcome = "refused" if failed or unknown else "done"
     findings = (*findings, *(found for model in models for found in verdict_findings(model)))
     return CheckResult(
@@ -426,7 +428,8 @@ def check(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = 
         exit_code=outcomes.exit_of(outcome),
         findings=findings,
         models=models,
-        evaluated=len(verdicts) - unknown,
+        sources=sources,
+        evaluated=len(verdicts) + of_sources.total() - unknown,
         failed=failed,
         warned=warned,
         not_evaluated=unknown,

@@ -6,7 +6,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.planner.plan import PlanBody
-from interlock.machines.evidence import AuthorityFinding, CheckVerdict, Column, Difference, SourceVerdict, Watermark
+from interlock.machines.evidence import AuthorityFinding, CheckVerdict, Column, Difference, SourceCheck, SourceVerdict, Watermark
 from interlock.machines.records import Record
 
 Outcome: TypeAlias = Literal["succeeded", "partial", "refused", "in_doubt", "interrupted", "nothing", "planned", "done", "failed"]
@@ -187,10 +187,20 @@ class ModelChecks(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """What was looked at, in words."""
 
 
+class SourceChecks(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a source was asked, and what it says now. A promise that no contract rests on only warns."""
+
+    source: str
+    checks: tuple[SourceCheck, ...]
+    verdicts: tuple[SourceVerdict, ...]
+
+
 class CheckResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Checks evaluated without building. No check at all is not a pass."""
 
     models: tuple[ModelChecks, ...]
+    sources: tuple[SourceChecks, ...] = ()
+    """Of the sources that the selected models read: how fresh they are, and whether they keep what they promise."""
     evaluated: int
     failed: int
     warned: int

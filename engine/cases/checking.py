@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from contextlib import closing
 from typing import Any, Literal
 
+from interlock.engine.cases.sources import checks_of_sources
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled, CompiledCheck, CompiledModel
 from interlock.engine.diagnostics import Diagnostic, did_you_mean, refused
 from interlock.engine.planner import checks as check_sql
 from interlock.engine.planner.frame import cursor_column
 from interlock.engine.project.project import ModelFile
-from interlock.engine.results import ModelChecks
+from interlock.engine.results import ModelChecks, SourceChecks
 from interlock.engine.runner.authority import Sight, look
 from interlock.engine.runner.binding import bound_to
 from interlock.engine.runner.ground import Ground, stop_on_errors
@@ -34,8 +35,10 @@ def _opened(ground: Ground) -> DuckDBReader:
     return reader
 
 
-def check_models(ground: Ground, select: Sequence[str], exclude: Sequence[str]) -> tuple[tuple[ModelChecks, ...], tuple[Diagnostic, ...]]:
-    """Verdicts of every check of the selected models, on the rows that are there now.
+def check_models(
+    ground: Ground, select: Sequence[str], exclude: Sequence[str]
+) -> tuple[tuple[ModelChecks, ...], tuple[SourceChecks, ...], tuple[Diagnostic, ...]]:
+    """Verdicts of every check of the selected models, on the rows that are there now, and of all that their sources may be asked.
 
     Raises:
         Refused: nothing that was selected has a check: that is no pass.
@@ -45,14 +48,16 @@ def check_models(ground: Ground, select: Sequence[str], exclude: Sequence[str]) 
         sight = look(ground.directory, ground.project.id, reader)
         compiled, findings, selected = _compiled(ground, reader, sight, as_of, select, exclude)
         asked = [compiled.models[name] for name in compiled.models if name in selected and compiled.models[name].checks]
-        if not asked:
+        sources, of_sources = checks_of_sources(reader, compiled, selected, as_of)
+        if not asked and not sources:
             raise refused(
                 "G526",
                 "nothing was checked",
-                because="no selected model has a check",
+                because="no selected model has a check, and no source of theirs promises anything",
                 remedy="add [[checks]] to a sidecar, or select other models",
             )
-        return tuple(_check_model(reader, sight, model, as_of) for model in asked), findings
+        models = tuple(_check_model(reader, sight, model, as_of) for model in asked)
+        return models, sources, (*findings, *of_sources)
 
 
 def _against(verdict: CheckVerdict) -> str:

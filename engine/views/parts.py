@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from interlock.engine.results import Result
 from interlock.engine.views.diagnostics import evidence
 from interlock.engine.views.look import Look, counted, indented, listed, one_line
-from interlock.machines.evidence import AuthorityFinding, CheckVerdict, Column, Watermark
+from interlock.machines.evidence import AuthorityFinding, CheckVerdict, Column, SourceVerdict, Watermark
 
 
 def heading(result: Result) -> str:
@@ -47,6 +47,13 @@ def verdict_line(verdict: CheckVerdict) -> str:
             said = "not evaluated"
     because = f": {one_line(verdict.because)}" if verdict.because and verdict.outcome != "passed" else ""
     return f"{verdict.check} ({verdict.severity}) {said}{because}"
+
+
+def source_line(verdict: SourceVerdict, severity: str) -> str:
+    """A source's answer in one line."""
+    about = f"freshness by {one_line(verdict.column)}" if verdict.question == "freshness" else f"no nulls in {one_line(verdict.column)}"
+    because = f": {one_line(verdict.because)}" if verdict.because and verdict.outcome != "passed" else ""
+    return f"{about} ({severity}) {verdict.outcome.replace('_', ' ')}{because}"
 
 
 def watermark(mark: Watermark | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interlock.engine.results import CheckResult, ListResult, ModelStatus, RunStatus, StatusResult
 from interlock.engine.views.look import Ink, Look, counted, listed, number, one_line, printable, short, table
-from interlock.engine.views.parts import headed, verdict_line, watermark
+from interlock.engine.views.parts import headed, source_line, verdict_line, watermark
 
 
 def status_text(result: StatusResult, look: Look) -> list[str]:
@@ -89,6 +89,13 @@ def check_text(result: CheckResult, look: Look) -> list[str]:
         for verdict in model.verdicts:
             ink: Ink = "yellow" if verdict.outcome == "failed" and verdict.severity == "warn" else inks[verdict.outcome]
             lines.append("  " + look.ink(verdict_line(verdict), ink))
+    for source in result.sources:
+        lines += ["", look.ink(f"source {one_line(source.source)}", "bold")]
+        severities = {(check.question, check.column): check.severity for check in source.checks}
+        for said in source.verdicts:
+            severity = severities[said.question, said.column]
+            shade: Ink = "green" if said.outcome == "passed" else "red" if severity == "error" else "yellow"
+            lines.append("  " + look.ink(source_line(said, severity), shade))
     if result.evaluated + result.not_evaluated == 0:
         return [*lines, "", "no check was evaluated, which is not a pass"]
     passed = result.evaluated - result.failed - result.warned

@@ -29,6 +29,7 @@ from interlock.engine.results import (
     RunResult,
     RunStatus,
     ShowResult,
+    SourceChecks,
     StatusResult,
 )
 from interlock.engine.results_import import ImportResult
@@ -41,6 +42,8 @@ from interlock.machines.evidence import (
     Column,
     Difference,
     Digests,
+    SourceCheck,
+    SourceVerdict,
     Span,
     Watermark,
 )
@@ -458,9 +461,24 @@ def others() -> dict[str, AnyResult]:
                 ModelChecks(model="a", verdicts=(PASSED, FAILED, WARNED, UNKNOWN), ranges="all rows"),
                 ModelChecks(model="b", verdicts=()),
             ),
-            evaluated=3,
+            sources=(
+                SourceChecks(
+                    source="raw.o",
+                    checks=(
+                        SourceCheck(source="raw.o", question="freshness", column="at", severity="warn"),
+                        SourceCheck(source="raw.o", question="not_null", column="id", severity="error"),
+                    ),
+                    verdicts=(
+                        SourceVerdict(
+                            source="raw.o", question="freshness", column="at", outcome="no_rows", failing=None, because="it has no rows"
+                        ),
+                        SourceVerdict(source="raw.o", question="not_null", column="id", outcome="passed", failing=0, because=""),
+                    ),
+                ),
+            ),
+            evaluated=5,
             failed=1,
-            warned=1,
+            warned=2,
             not_evaluated=1,
             **WHERE,
         ),
