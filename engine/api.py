@@ -362,7 +362,7 @@ def run(
         raise refused(
             "P421",
             f"target `{ground.target.name}` is protected: what is written there must have been seen",
-            remedy="make a plan with `interlock plan`, look at it, and apply it; or say --unreviewed, which is recorded",
+            remedy=f"make a plan with `interlock plan --target {ground.target.name}`, look at it, and apply it; or say --unreviewed, which is recorded",
             subject=ground.target.name,
         )
     request = _request(

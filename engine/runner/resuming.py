@@ -162,7 +162,7 @@ def _demand_holds(place: Site, planned: Planned, sight: Sight, own: dict[str, st
             "P421",
             f"target `{target.name}` is protected: what is written there must have been seen",
             because=f"run {run.run} began when it was not",
-            remedy="make a plan with `interlock plan`, look at it, and apply it",
+            remedy=f"make a plan with `interlock plan --target {target.name}`, look at it, and apply it",
             subject=target.name,
         )
     found = differences_now(place, planned, sight, own)
