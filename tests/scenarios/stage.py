@@ -129,11 +129,11 @@ class Stage:
                 shutil.copyfile(log, target.with_name(target.name + suffix))
 
     def fingerprint(self) -> dict[str, str]:
-        """Digests of all databases and ledgers. Plans are left out: planning writes those."""
+        """Digests of all databases and ledgers. Plans are left out: planning writes those; so is the cache, which says nothing."""
         found = {}
         for path in sorted(self.root.rglob("*")):
             relative = path.relative_to(self.root).as_posix()
-            beside = ".interlock/" in relative and "/plans/" not in relative and path.name != "lock"
+            beside = ".duckdb.interlock/" in relative and "/plans/" not in relative and path.name != "lock"
             if path.is_file() and (beside or path.suffix in {".duckdb", ".wal"}):
                 found[relative] = hashlib.sha256(path.read_bytes()).hexdigest()
         return found
