@@ -75,6 +75,8 @@ class SourceCheck(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     question: Literal["freshness", "not_null"]
     column: str
     severity: Literal["error", "warn"]
+    limit_seconds: int | None = None
+    """Of freshness: how old the newest time may be."""
     no_rows: Literal["refuse", "warn"] = "refuse"
     """Of freshness: what a source without any row does. It never passes."""
 
@@ -85,6 +87,7 @@ class SourceVerdict(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     source: str
     question: Literal["freshness", "not_null"]
     column: str
+    limit_seconds: int | None = None
     outcome: Literal["passed", "failed", "no_rows", "not_evaluated"]
     failing: int | None
     because: str

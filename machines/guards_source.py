@@ -40,18 +40,23 @@ def judge_verify(evidence: VerifyEvidence) -> tuple[Verdict, ...]:
 def _against(evidence: VerifyEvidence, question: Literal["freshness", "not_null"]) -> Iterator[Refuses]:
     pins = [pin for pin in evidence.sources if pin.question == question]
     said = [verdict for verdict in evidence.said if verdict.question == question]
-    answers = {(verdict.source, verdict.column): verdict for verdict in said}
-    times = Counter((verdict.source, verdict.column) for verdict in said)
-    asked = Counter((pin.source, pin.column) for pin in pins)
+    answers = {_key(verdict): verdict for verdict in said}
+    times = Counter(_key(verdict) for verdict in said)
+    asked = Counter(_key(pin) for pin in pins)
     for pin in pins:
-        verdict = answers.get((pin.source, pin.column))
-        if verdict is None or times[pin.source, pin.column] != 1 or asked[pin.source, pin.column] != 1:
-            because = f"source `{pin.source}` was asked {_about(pin)} {asked[pin.source, pin.column]} times, and answered {times[pin.source, pin.column]} times"
+        key = _key(pin)
+        verdict = answers.get(key)
+        if verdict is None or times[key] != 1 or asked[key] != 1:
+            because = f"source `{pin.source}` was asked {_about(pin)} {asked[key]} times, and answered {times[key]} times"
             yield Refuses("G506", because, REPORT)
             continue
         yield from _one(pin, verdict)
     for key in times.keys() - asked.keys():
         yield Refuses("G506", f"source `{key[0]}` answered a question that was not asked of it", REPORT)
+
+
+def _key(about: SourceCheck | SourceVerdict) -> tuple[str, str, int]:
+    return about.source, about.column, -1 if about.limit_seconds is None else about.limit_seconds
 
 
 def _one(pin: SourceCheck, verdict: SourceVerdict) -> Iterator[Refuses]:

@@ -10,7 +10,16 @@ import msgspec
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.diagnostics import Diagnostic, Position
 from interlock.engine.planner.plan import PlanBody
-from interlock.engine.planner.sources import ask, freshness_check, null_checks, question_of, reasons_against, relied_on_in, warnings_of
+from interlock.engine.planner.sources import (
+    ask,
+    freshness_checks,
+    key_of,
+    null_checks,
+    question_of,
+    reasons_against,
+    relied_on_in,
+    warnings_of,
+)
 from interlock.engine.results import SourceChecks
 from interlock.engine.warehouse.protocol import Reader
 from interlock.machines.evidence import SourceCheck, SourceVerdict
@@ -23,11 +32,11 @@ def source_warnings(body: PlanBody | None, said: Iterable[SourceVerdict] = ()) -
     """Once for each source: by what the run was told, else by what it said when the plan was made."""
     if body is None:
         return ()
-    later = {(verdict.source, verdict.question, verdict.column): verdict for verdict in said}
+    later = {key_of(verdict): verdict for verdict in said}
     found = []
     for pin in body.sources:
         checks = pin.question.checks if pin.question is not None else ()
-        now = [later.get((verdict.source, verdict.question, verdict.column), verdict) for verdict in pin.said]
+        now = [later.get(key_of(verdict), verdict) for verdict in pin.said]
         found += [warning(check, because) for check in checks for because in warnings_of([check], now)]
     return tuple(found)
 
@@ -59,7 +68,7 @@ def checks_of_sources(
         source = compiled.sources[name]
         promised = [column for column, declared in (source.source.columns or {}).items() if not declared.nullable]
         checks = (
-            *freshness_check(source),
+            *freshness_checks(source),
             *(
                 check if (name, check.column) in used else msgspec.structs.replace(check, severity="warn")
                 for check in null_checks(name, promised)
@@ -88,7 +97,7 @@ def counts_of(sources: Iterable[SourceChecks]) -> Counter[str]:
 
 
 def _answers_to(check: SourceCheck, verdicts: Iterable[SourceVerdict]) -> list[SourceVerdict]:
-    return [each for each in verdicts if (each.question, each.column) == (check.question, check.column)]
+    return [each for each in verdicts if key_of(each) == key_of(check)]
 
 
 def _against(check: SourceCheck, code: str, because: str, remedy: str) -> Diagnostic:

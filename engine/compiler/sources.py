@@ -12,7 +12,7 @@ from interlock.engine.compiler.names import physical
 from interlock.engine.compiler.types import ZONED, canonical_type, is_time
 from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
-from interlock.engine.project.project import Project, Source
+from interlock.engine.project.project import Freshness, Project, Source
 from interlock.engine.warehouse.duckdb.binder import SOURCES, Binder, NotBound, Shadow
 from interlock.engine.warehouse.duckdb.quoting import file_name, identifier, literal, relation, relation_in, string
 from interlock.engine.warehouse.target import TargetConfig
@@ -200,26 +200,27 @@ class SourceCompiler:
 
     def _fresh(self, source: Source, columns: tuple[Column, ...]) -> None:
         """Its freshness can be asked: the column is a time, and its zone is known."""
-        asked = source.freshness
-        if asked is None:
-            return
+        for index, each in enumerate(source.freshness):
+            self._fresh_one(source, each.question, columns, "freshness" if len(source.freshness) == 1 else f"freshness[{index}]")
+
+    def _fresh_one(self, source: Source, asked: Freshness, columns: tuple[Column, ...], key: str) -> None:
         names = [column.name for column in columns]
         column = next((each for each in columns if each.name.lower() == asked.column.lower()), None)
         if column is None:
             because = f"it has {', '.join(f'`{name}`' for name in names)}"
             remedy = did_you_mean(asked.column, names, "name another column")
-            self._finding(source, "L225", f"source `{source.name}` has no column `{asked.column}`", because, remedy, "freshness.column")
+            self._finding(source, "L225", f"source `{source.name}` has no column `{asked.column}`", because, remedy, f"{key}.column")
         elif not is_time(column.type):
             because = f"it is {column.type}"
-            self._finding(source, "L225", f"`{column.name}` is no time", because, "name a DATE or TIMESTAMP column", "freshness.column")
+            self._finding(source, "L225", f"`{column.name}` is no time", because, "name a DATE or TIMESTAMP column", f"{key}.column")
         elif column.type not in ZONED and asked.zone is None:
             because, remedy = f"it is {column.type}, which has none", 'add zone = "UTC", say'
-            self._finding(source, "L225", f"the zone of `{column.name}` is not known", because, remedy, "freshness")
+            self._finding(source, "L225", f"the zone of `{column.name}` is not known", because, remedy, key)
         elif asked.zone is not None:
             found = self._binder.evaluate(f"SELECT timezone({string(asked.zone)}, TIMESTAMP '2000-01-01 00:00:00')")
             if isinstance(found, NotBound):
                 remedy = 'write a name such as "UTC" or "Europe/Berlin"'
-                self._finding(source, "L225", f"`{asked.zone}` is no time zone", found.message, remedy, "freshness.zone")
+                self._finding(source, "L225", f"`{asked.zone}` is no time zone", found.message, remedy, f"{key}.zone")
 
     def _finding(self, source: Source, code: str, summary: str, because: str, remedy: str, *keys: str) -> None:
         self.findings.append(

@@ -16,7 +16,7 @@ from interlock.engine.planner.frame import AFTER, Frame
 from interlock.engine.planner.items import build, move_item
 from interlock.engine.planner.orphans import after_drops, drops, orphans_of, place_of, relation_of, tokens, why_dropped
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
-from interlock.engine.planner.sources import freshness_check, question_of, refused_by_sources, relied_on_in
+from interlock.engine.planner.sources import freshness_checks, question_of, refused_by_sources, relied_on_in
 from interlock.engine.planner.upstreams import moved_upstream
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write
@@ -271,7 +271,7 @@ def _source_pins(desk: Desk, items: Sequence[Item], as_of: str) -> tuple[SourceP
     pins = []
     for name in names:
         source = compiled.sources[name]
-        question = question_of(source, (*freshness_check(source), *checks), as_of)
+        question = question_of(source, (*freshness_checks(source), *checks), as_of)
         pins.append(
             SourcePin(
                 source=name,

@@ -10,7 +10,7 @@ from interlock.engine.planner.cursors import open_ended, until_of
 from interlock.engine.planner.facts import head_of, target_of
 from interlock.engine.planner.frame import Frame, cursor_column, key_of, rows_checks, strategy_of, validity_type
 from interlock.engine.planner.plan import WRITES_ROWS, Bounds, Item
-from interlock.engine.planner.sources import checks_of, freshness_check, warnings_of
+from interlock.engine.planner.sources import checks_of, freshness_checks, warnings_of
 from interlock.engine.planner.statements import statements_of
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, write
@@ -120,7 +120,7 @@ def _of_sources(desk: Desk, model: CompiledModel) -> tuple[str, ...]:
     """What its sources said that did not pass, and does not refuse."""
     found: list[str] = []
     for name in model.sources_read:
-        against = warnings_of(freshness_check(desk.compiled.sources[name]), desk.facts.said.get(name, ()))
+        against = warnings_of(freshness_checks(desk.compiled.sources[name]), desk.facts.said.get(name, ()))
         found += [f"source `{name}` is not fresh: {because}" for because in against]
     return tuple(found)
 

@@ -18,7 +18,7 @@ from interlock.engine.planner.frame import cursor_column
 from interlock.engine.planner.plan import Options
 from interlock.engine.planner.recovery import ModelLedger
 from interlock.engine.planner.scans import read_whole
-from interlock.engine.planner.sources import ask, freshness_check, question_of
+from interlock.engine.planner.sources import ask, freshness_checks, question_of
 from interlock.engine.planner.statements import restricted_sql
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.dependents import names_in
@@ -224,7 +224,7 @@ def _said(reader: Reader | None, sources: Sequence[CompiledSource], as_of: str) 
     """How fresh the sources are of which that is asked."""
     found = {}
     for source in sources:
-        question = question_of(source, freshness_check(source), as_of)
+        question = question_of(source, freshness_checks(source), as_of)
         if reader is not None and question.checks:
             found[source.source.name] = ask(reader, question)
     return found

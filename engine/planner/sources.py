@@ -23,19 +23,18 @@ _KEEPS: Final = frozenset({"refuse", "move", "drop", "adopt"})
 """Actions that read no source, whatever the model's text says."""
 
 
-def freshness_check(source: CompiledSource) -> tuple[SourceCheck, ...]:
-    """The question how fresh a source is, where sources.toml asks it."""
-    asked = source.source.freshness
-    if asked is None:
-        return ()
-    return (
+def freshness_checks(source: CompiledSource) -> tuple[SourceCheck, ...]:
+    """The questions how fresh a source is, where sources.toml asks any."""
+    return tuple(
         SourceCheck(
             source=source.source.name,
             question="freshness",
-            column=asked.column,
-            severity=source.source.freshness_severity,
-            no_rows=source.source.freshness_no_rows,
-        ),
+            column=asked.question.column,
+            severity=asked.severity,
+            limit_seconds=asked.question.max_age_seconds,
+            no_rows=asked.no_rows,
+        )
+        for asked in source.source.freshness
     )
 
 
@@ -58,9 +57,14 @@ def checks_of(compiled: Compiled, model: CompiledModel, action: str, relied_on: 
     """What is to be asked of the sources that a model reads, before it reads them."""
     if action not in WRITES_ROWS and not (action == "recheck" and model.kind == "view"):
         return ()
-    fresh = [check for name in model.sources_read for check in freshness_check(compiled.sources[name])]
+    fresh = [check for name in model.sources_read for check in freshness_checks(compiled.sources[name])]
     promised = [check for name, columns in sorted(relied_on.items()) for check in null_checks(name, columns)]
     return (*fresh, *promised)
+
+
+def key_of(about: SourceCheck | SourceVerdict) -> tuple[str, str, str, int | None]:
+    """Which question it is about: of a source there may be two of freshness, by another limit each."""
+    return about.source, about.question, about.column, about.limit_seconds
 
 
 def question_of(source: CompiledSource, checks: Iterable[SourceCheck], as_of: str) -> SourceQuestion:
@@ -72,8 +76,8 @@ def question_of(source: CompiledSource, checks: Iterable[SourceCheck], as_of: st
 def _field(source: CompiledSource, check: SourceCheck, as_of: str) -> str:
     if check.question == "not_null":
         return f"count(*) FILTER (WHERE {identifier(check.column)} IS NULL)"
-    assert source.source.freshness is not None
-    return fresh_fields(source.source.freshness, as_of)
+    (asked,) = (each.question for each in source.source.freshness if each.severity == check.severity)
+    return fresh_fields(asked, as_of)
 
 
 def ask(reader: Reader, question: SourceQuestion) -> tuple[SourceVerdict, ...]:
@@ -128,7 +132,13 @@ def _fresh(check: SourceCheck, rows: int, said: Mapping[str, Any]) -> SourceVerd
 
 def _verdict(check: SourceCheck, outcome: Any, because: str = "", *, failing: int | None = None) -> SourceVerdict:
     return SourceVerdict(
-        source=check.source, question=check.question, column=check.column, outcome=outcome, failing=failing, because=because
+        source=check.source,
+        question=check.question,
+        column=check.column,
+        limit_seconds=check.limit_seconds,
+        outcome=outcome,
+        failing=failing,
+        because=because,
     )
 
 
@@ -148,7 +158,7 @@ def refused_by_sources(
     """
     if choice.action in _KEEPS:
         return None
-    checks = tuple(check for name in model.sources_read for check in freshness_check(compiled.sources[name]))
+    checks = tuple(check for name in model.sources_read for check in freshness_checks(compiled.sources[name]))
     against = reasons_against(checks, [verdict for name in model.sources_read for verdict in said.get(name, ())])
     if not against:
         return None
@@ -158,8 +168,8 @@ def refused_by_sources(
 
 def reasons_against(checks: Sequence[SourceCheck], said: Sequence[SourceVerdict]) -> list[tuple[str, str, str]]:
     """Code, reason and remedy of what the guards on sources have against these answers: the plan and the run judge alike."""
-    asked = {(check.source, check.question, check.column) for check in checks}
-    mine = tuple(verdict for verdict in said if (verdict.source, verdict.question, verdict.column) in asked)
+    asked = {key_of(check) for check in checks}
+    mine = tuple(verdict for verdict in said if key_of(verdict) in asked)
     evidence = VerifyEvidence(
         plan="", item_sealed="", item_found="", contract=(), authority="", decision="proceed", sources=tuple(checks), said=mine
     )
@@ -169,10 +179,9 @@ def reasons_against(checks: Sequence[SourceCheck], said: Sequence[SourceVerdict]
 
 def warnings_of(checks: Sequence[SourceCheck], said: Sequence[SourceVerdict]) -> list[str]:
     """What did not pass and does not refuse, in words."""
-    found = []
-    for check in checks:
-        for verdict in said:
-            same = (verdict.source, verdict.question, verdict.column) == (check.source, check.question, check.column)
-            if same and verdict.outcome != "passed" and not reasons_against([check], [verdict]):
-                found.append(verdict.because)
-    return found
+    return [
+        verdict.because
+        for check in checks
+        for verdict in said
+        if key_of(verdict) == key_of(check) and verdict.outcome != "passed" and not reasons_against([check], [verdict])
+    ]

@@ -283,7 +283,10 @@ class SourceTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         ),
     ] = UNSET
     fingerprint_column: Annotated[str | UnsetType, Meta(description="For fingerprint = column: one that grows with every change.")] = UNSET
-    freshness: SourceFreshnessTable | UnsetType = UNSET
+    freshness: Annotated[
+        SourceFreshnessTable | tuple[SourceFreshnessTable, ...] | UnsetType,
+        Meta(description="How old its newest row may be; or two of it, one that warns and one that refuses."),
+    ] = UNSET
     tags: Annotated[tuple[str, ...], Meta(description="Words, for people.")] = ()
 
 

@@ -205,6 +205,15 @@ class SourceColumn(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
     description: str = ""
 
 
+class SourceFreshness(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How old the newest row of a source may be whenever it is to be read."""
+
+    question: Freshness
+    severity: Severity = "error"
+    no_rows: Literal["refuse", "warn"] = "refuse"
+    """What a source without any row does: it is never fresh."""
+
+
 class Source(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A relation or file read but not made here.
 
@@ -225,10 +234,8 @@ class Source(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Reader options that are allowed (delimiter, header, nullstr, …), part of the definition of its readers."""
     columns: dict[str, SourceColumn] | None = None
     description: str = ""
-    freshness: Freshness | None = None
-    freshness_severity: Severity = "error"
-    freshness_no_rows: Literal["refuse", "warn"] = "refuse"
-    """What a source without any row does: it is never fresh."""
+    freshness: tuple[SourceFreshness, ...] = ()
+    """At most one of each severity."""
     fingerprint: Literal["content", "column", "receipt", "none"] | None = None
     fingerprint_column: str | None = None
     tags: tuple[str, ...] = ()

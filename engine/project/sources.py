@@ -13,7 +13,7 @@ from interlock.engine.project.document import Document
 from interlock.engine.project.files import SourcesToml, SourceTable
 from interlock.engine.project.models import check_tags
 from interlock.engine.project.positions import KeyPath
-from interlock.engine.project.project import Source, SourceColumn
+from interlock.engine.project.project import Source, SourceColumn, SourceFreshness
 
 Format: TypeAlias = Literal["parquet", "csv", "json"]
 
@@ -96,13 +96,7 @@ def _source(document: Document, here: KeyPath, name: str, table: SourceTable) ->
         "fingerprint": None if table.fingerprint is UNSET else table.fingerprint,
         "fingerprint_column": None if table.fingerprint_column is UNSET else table.fingerprint_column,
     }
-    if table.freshness is not UNSET:
-        asked = table.freshness
-        common |= {
-            "freshness": freshness_of(document, (*here, "freshness"), asked),
-            "freshness_severity": asked.severity,
-            "freshness_no_rows": asked.no_rows if asked.no_rows is not UNSET else "warn" if asked.severity == "warn" else "refuse",
-        }
+    common["freshness"] = _freshness(document, (*here, "freshness"), table)
     if table.path is not UNSET:
         format_ = _files(document, here, table, table.path)
         if len(document.findings) > before:
@@ -127,6 +121,29 @@ def _source(document: Document, here: KeyPath, name: str, table: SourceTable) ->
         database=database,
         **common,
     )
+
+
+def _freshness(document: Document, here: KeyPath, table: SourceTable) -> tuple[SourceFreshness, ...]:
+    if table.freshness is UNSET:
+        return ()
+    several = isinstance(table.freshness, tuple)
+    asked = table.freshness if isinstance(table.freshness, tuple) else (table.freshness,)
+    found: dict[str, SourceFreshness] = {}
+    for index, each in enumerate(asked):
+        place: KeyPath = (*here, index) if several else here
+        if each.severity in found:
+            because = f"freshness that {'warns' if each.severity == 'warn' else 'refuses'} is asked already"
+            document.report("S116", place, "two limits of one severity", because=because, remedy="keep the stricter one")
+            continue
+        question = freshness_of(document, place, each)
+        if question is not None:
+            no_rows: Literal["refuse", "warn"] = "warn" if each.severity == "warn" else "refuse"
+            found[each.severity] = SourceFreshness(
+                question=question, severity=each.severity, no_rows=no_rows if each.no_rows is UNSET else each.no_rows
+            )
+    if not asked:
+        document.report("S104", here, "`freshness` is an empty list", remedy="ask something, or take it out")
+    return tuple(found[severity] for severity in sorted(found))
 
 
 def _fingerprint(document: Document, here: KeyPath, table: SourceTable) -> None:

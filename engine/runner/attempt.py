@@ -16,6 +16,7 @@ import msgspec
 from interlock.engine.planner.checks import PREFIX
 from interlock.engine.planner.observe import Unreadable, read_published
 from interlock.engine.planner.plan import Item
+from interlock.engine.planner.sources import key_of
 from interlock.engine.runner.answers import Setting, left_behind, receipt_body
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.protocol import HeadMove, HeadRow, Reader, ReceiptRow, Row, Session, Transaction, WarehouseError
@@ -154,10 +155,10 @@ def check(attempt: Attempt) -> Answer:
 
 def _of_sources(item: Item, bench: Bench) -> tuple[SourceVerdict, ...]:
     """What the item's sources say to what is asked of them on its behalf."""
-    asked = {(check.source, check.question, check.column) for check in item.source_checks}
+    asked = {key_of(check) for check in item.source_checks}
     names = sorted({check.source for check in item.source_checks})
     said = [verdict for name in names for verdict in bench.said(name)]
-    return tuple(verdict for verdict in said if (verdict.source, verdict.question, verdict.column) in asked)
+    return tuple(verdict for verdict in said if key_of(verdict) in asked)
 
 
 def pin(attempt: Attempt) -> Answer:

@@ -57,6 +57,7 @@ class Sources:
                 source=check.source,
                 question=check.question,
                 column=check.column,
+                limit_seconds=check.limit_seconds,
                 outcome="not_evaluated",
                 failing=None,
                 because=self._redact(message),

@@ -91,9 +91,9 @@ def check_text(result: CheckResult, look: Look) -> list[str]:
             lines.append("  " + look.ink(verdict_line(verdict), ink))
     for source in result.sources:
         lines += ["", look.ink(f"source {one_line(source.source)}", "bold")]
-        severities = {(check.question, check.column): check.severity for check in source.checks}
+        severities = {(check.question, check.column, check.limit_seconds): check.severity for check in source.checks}
         for said in source.verdicts:
-            severity = severities[said.question, said.column]
+            severity = severities[said.question, said.column, said.limit_seconds]
             shade: Ink = "green" if said.outcome == "passed" else "red" if severity == "error" else "yellow"
             lines.append("  " + look.ink(source_line(said, severity), shade))
     if result.evaluated + result.not_evaluated == 0:

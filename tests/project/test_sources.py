@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.project.files import one, place, project
 
-from interlock.engine.project.project import Freshness, Source, SourceColumn
+from interlock.engine.project.project import Freshness, Source, SourceColumn, SourceFreshness
 
 
 def sources(root: Path, text: str) -> dict[str, Source]:
@@ -76,6 +76,12 @@ def test_columns_may_be_their_type_alone(tmp_path: Path) -> None:
         ('[sources.o]\nfingerprint = "content"\nfingerprint_column = "at"\n', "S116", "sources.o.fingerprint_column"),
         ('[sources.o]\nfingerprint = "mtime"\n', "S104", "sources.o.fingerprint"),
         ('[sources.o]\npath = "a.csv"\nfingerprint = "receipt"\n', "S116", "sources.o.fingerprint"),
+        ("[sources.o]\nfreshness = []\n", "S104", "sources.o.freshness"),
+        (
+            '[sources.o]\nfreshness = [{ column = "a", max_age = "1 day" }, { column = "b", max_age = "1 day" }]\n',
+            "S116",
+            "sources.o.freshness[1]",
+        ),
         ('[sources.o]\nfreshness = { max_age = "1 day" }\n', "S105", "sources.o.freshness.column"),
         ('[sources.o]\nfreshness = { column = "at", max_age = "1 month" }\n', "S104", "sources.o.freshness.max_age"),
         ('[sources.o]\nfreshness = { column = "at", max_age = "5" }\n', "S104", "sources.o.freshness.max_age"),
@@ -101,15 +107,15 @@ def test_freshness_is_asked_in_the_words_of_the_check(tmp_path: Path) -> None:
     text = '[sources.o]\nfreshness = { column = "at", max_age = "2 hours", zone = "UTC" }\n'
     text += '[sources.p]\nfreshness = { column = "at", max_age = "2 days", severity = "warn" }\n'
     text += '[sources.q]\nfreshness = { column = "at", max_age = "2 days", severity = "warn", no_rows = "refuse" }\n[sources.r]\n'
-    o, p, q, r = sources(tmp_path, text).values()
-    assert (o.freshness, o.freshness_severity, o.freshness_no_rows) == (
-        Freshness(column="at", max_age_seconds=7200, zone="UTC"),
-        "error",
-        "refuse",
-    )
-    assert (p.freshness_severity, p.freshness_no_rows) == ("warn", "warn")
-    assert (q.freshness_severity, q.freshness_no_rows) == ("warn", "refuse")
-    assert r.freshness is None
+    text += '[[sources.s.freshness]]\ncolumn = "at"\nmax_age = "2 days"\n[[sources.s.freshness]]\ncolumn = "at"\nmax_age = "1 day"\nseverity = "warn"\n'
+    o, p, q, r, s = sources(tmp_path, text).values()
+    day = Freshness(column="at", max_age_seconds=86400)
+    days = Freshness(column="at", max_age_seconds=172800)
+    assert o.freshness == (SourceFreshness(question=Freshness(column="at", max_age_seconds=7200, zone="UTC")),)
+    assert p.freshness == (SourceFreshness(question=days, severity="warn", no_rows="warn"),)
+    assert q.freshness == (SourceFreshness(question=days, severity="warn", no_rows="refuse"),)
+    assert r.freshness == ()
+    assert s.freshness == (SourceFreshness(question=days), SourceFreshness(question=day, severity="warn", no_rows="warn"))
 
 
 def test_news_may_be_seen_by_a_receipt(tmp_path: Path) -> None:
