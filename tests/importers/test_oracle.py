@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.importers import shapes
+from tests.importers import shapes, ugly
 from tests.importers.dbt_projects import write
 
 from interlock.engine import api
@@ -76,6 +76,17 @@ def test_a_whole_project_has_dbt_s_rows_after_a_first_and_a_second_run(tmp_path:
     ]
     assert [side for side in compare(out / "shop.duckdb", root / "shop.duckdb", pairs) if side.because] == []
     assert len(pairs) > 14
+
+
+def test_a_project_with_everything_ugly_has_dbt_s_rows(tmp_path: Path) -> None:
+    root = tmp_path / "dbt"
+    write(root, ugly.project(60, odd=False)[0])
+    with duckdb.connect(str(root / "shop.duckdb")) as connection:
+        connection.execute(ugly.EVENTS)
+    dbt(root, "build")
+    result = api.import_dbt(root, tmp_path / "new", environment={}, compare=True, strict=True)
+    assert [each for each in result.compared if each.outcome != "equal"] == []
+    assert len(result.compared) > 40
 
 
 def test_a_naive_conversion_of_what_is_refused_would_have_differed(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_batches_of_rows_that_come_in_order_are_dbt_s_and_others_are_not(tmp_pat
 def test_snapshots_of_rows_that_change_go_and_come_back_are_dbt_s(tmp_path: Path) -> None:
     config = "{% snapshot NAME %}{{ config(unique_key=KEY, REST) }} select * from {{ source('raw', 't') }}{% endsnapshot %}"
     timed, checked = "strategy='timestamp', updated_at='seen'", "strategy='check', check_cols=COLUMNS"
+    # Rows of `e` change with their time; those of `t` do not.
     kinds = {
         "kept": timed,
         "closed": timed + ", hard_deletes='invalidate'",
@@ -91,20 +92,31 @@ def test_snapshots_of_rows_that_change_go_and_come_back_are_dbt_s(tmp_path: Path
         f"snapshots/{name}.sql": config.replace("NAME", f"snap_{name}")
         .replace("KEY", "['id', 'part']" if name == "two_keys" else "'id'")
         .replace("REST", rest)
+        .replace("'t'", "'e'" if rest.startswith(timed) else "'t'")
         for name, rest in kinds.items()
     }
+    rows = "(id int, part varchar, s varchar, n int, seen timestamp)"
+    first = "select range, 'p', 's' || range, range, timestamp '2024-01-01' from range(8)"
     both = Both(
         tmp_path,
         snapshots,
-        "create table raw.t (id int, part varchar, s varchar, n int, seen timestamp)",
-        "insert into raw.t select range, 'p', 's' || range, range, timestamp '2024-01-01' from range(8)",
+        f"create table raw.t {rows}",
+        f"create table raw.e {rows}",
+        f"insert into raw.t {first}",
+        f"insert into raw.e {first}",
     )
     steps = [
-        ["update raw.t set s = 'changed', seen = timestamp '2024-02-01' where id = 1", "update raw.t set n = null where id = 2"],
-        ["delete from raw.t where id in (3, 4)", "update raw.t set s = null, seen = timestamp '2023-01-01' where id = 5"],
+        [
+            "update raw.t set s = 'changed' where id = 1",
+            "update raw.t set n = null where id = 2",
+            "update raw.e set s = 'changed', seen = timestamp '2024-02-01' where id in (1, 2)",
+        ],
+        ["delete from raw.t where id in (3, 4)", "delete from raw.e where id in (3, 4)", "update raw.t set s = null where id = 5"],
         [
             "insert into raw.t values (3, 'p', 'back', 3, timestamp '2024-03-01'), (9, 'p', null, null, timestamp '2024-03-01')",
-            "update raw.t set n = 7, s = 'again', seen = timestamp '2024-03-02' where id in (1, 2)",
+            "insert into raw.e values (3, 'p', 'back', 3, timestamp '2024-03-01'), (9, 'p', null, null, timestamp '2024-03-01')",
+            "update raw.t set n = 7, s = 'again' where id in (1, 2)",
+            "update raw.e set n = 7, s = 'again', seen = timestamp '2024-03-02' where id in (1, 2)",
         ],
     ]
     names = [f"snap_{name}" for name in kinds]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from interlock.engine.importers.dbt import freshness, sources
@@ -75,6 +76,10 @@ def collect(tree: Tree, environment: Mapping[str, str]) -> Found:
         "name": tree.profile.get("name", "dev"), "schema": tree.profile.get("schema") if isinstance(tree.profile.get("schema"), str) else "main",
         "type": "duckdb", "threads": tree.profile.get("threads", 1), "profile_name": tree.profile.get("profile_name", main.name), "target_name": tree.profile.get("name", "dev"),
     }  # fmt: skip
+    path = tree.profile.get("path")
+    if tree.profile.get("type") == "duckdb" and isinstance(path, str) and "{" not in path:
+        named = tree.profile.get("database")
+        target["database"] = target["dbname"] = named if isinstance(named, str) else PurePosixPath(path).stem
     if "{" in str(target["schema"]):
         target["schema"] = "main"
     session = Session(root=main.name, target=target, environment=environment)

@@ -158,7 +158,7 @@ class Conversion:
             case "model":
                 materialize.sidecar(node, schema, self.default_schema, self.found.items.append)
                 if node.sidecar.get("materialized") != "ephemeral":
-                    materialize.contract(node, self.found.items.append)
+                    self._contract(node)
                 if materialize.blocking(node, "incremental") is not None:
                     node.proposal = None
                 if node.proposal is not None and self.accept_proposals:
@@ -185,7 +185,14 @@ class Conversion:
         node.text, node.rendering = proposal.query, proposal.rendering
         node.sidecar = dict(proposal.sidecar)
         materialize.accepted(node, self.schema(node), self.default_schema, self.found.items.append)
-        materialize.contract(node, self.found.items.append)
+        self._contract(node)
+
+    def _contract(self, node: Node) -> None:
+        rendering = Rendering(node.properties.path if node.properties is not None else "", node.package)
+        try:
+            materialize.contract(node, self.found.items.append, lambda value: self.session.value(value, rendering))
+        except (CannotKeep, *EVALUATION) as error:
+            node.problem = node.problem or n.problem_of(error, rendering.path, node.line)
 
     def _frozen(self, node: Node) -> None:
         rendering = node.rendering

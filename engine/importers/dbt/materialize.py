@@ -134,13 +134,14 @@ def _schema_change(node: Node, materialized: str, made: dict[str, Any]) -> None:
         made["full_refresh"] = False
 
 
-def contract(node: Node, report: Callable[[Item], None]) -> None:
-    """An enforced contract and its constraints."""
+def contract(node: Node, report: Callable[[Item], None], evaluated: Callable[[Any], Any]) -> None:
+    """An enforced contract and its constraints, with what templates in them give."""
     enforced = table(node.config.get("contract")).get("enforced", False)
     if not enforced or node.properties is None or node.contract_rule:
         return
     node.contract_rule = "refuse"
-    for name, entry, line in column_entries(node):
+    for name, given, line in column_entries(node):
+        entry = table({key: evaluated(value) if key in {"data_type", "constraints"} else value for key, value in given.items()})
         column: dict[str, Any] = {}
         if entry.get("data_type"):
             written = str(entry["data_type"]).strip()
@@ -150,7 +151,7 @@ def contract(node: Node, report: Callable[[Item], None]) -> None:
         for constraint in items(entry.get("constraints")):
             _constraint(node, table(constraint), [name], column, line, report)
         node.contract[name] = column
-    for constraint in items(node.properties.entry.get("constraints")):
+    for constraint in items(evaluated(node.properties.entry.get("constraints"))):
         each = table(constraint)
         columns = [str(one) for one in listed(each.get("columns"))]
         _constraint(node, each, columns, None, getattr(each, "line", None), report)

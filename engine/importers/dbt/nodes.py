@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
 from jinja2 import TemplateSyntaxError, nodes
@@ -276,7 +276,8 @@ def _evaluated(session: Session, node: Node, level: dict[str, Any], rendering: R
             if key in {"database", "target_database"}:
                 made[key] = str(value)
             else:
-                node.problem = node.problem or problem_of(error, rendering.path, lines.get(key))
+                # Lines of the value's own template are not those of the file.
+                node.problem = node.problem or replace(problem_of(error, rendering.path, None), line=lines.get(key))
     return made
 
 

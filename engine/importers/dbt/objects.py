@@ -93,7 +93,9 @@ class Refusing:
         name, code, why, remedy = self.__dict__["_said"]
         raise CannotKeep(code, f"`{name}`: {why}", remedy)
 
-    __call__ = __str__ = __bool__ = __iter__ = __len__ = __getitem__ = __eq__ = _refuse
+    __call__ = __str__ = __format__ = __bool__ = __iter__ = __len__ = __getitem__ = __contains__ = __eq__ = __ne__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __mod__ = __rmod__ = _refuse
+    __truediv__ = __rtruediv__ = __floordiv__ = __int__ = __float__ = __neg__ = _refuse
     __hash__ = None  # type: ignore[assignment]
 
     def __getattr__(self, name: str) -> Any:

@@ -39,6 +39,7 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
         case "timestamp" if config.get("updated_at"):
             made |= {"snapshot_by": "updated_at", "updated_at": str(config["updated_at"])}
             updated = str(config["updated_at"])
+            node.notes.append(f"a row that changes without a newer `{updated}` stops the run, where dbt would not see the change")
             if not updated.replace("_", "a").isalnum():
                 node.refuse("D821", f"`updated_at: {updated}` is no column", "give the query a column for it")
         case "check" if config.get("updated_at"):

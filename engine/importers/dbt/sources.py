@@ -78,7 +78,9 @@ def convert(source: SourceNode, session: Session, places: Places, schemas: set[t
     rendering = Rendering(source.path, source.package)
     try:
         above, entry = (
-            session.value({key: value for key, value in each.items() if key not in _LATER}, rendering)
+            session.value(
+                {key: value for key, value in each.items() if key not in (_LATER if places.name else _LATER | _DATABASES)}, rendering
+            )
             for each in (source.above, source.entry)
         )
     except (CannotKeep, *t.EVALUATION) as error:
@@ -127,23 +129,23 @@ def convert(source: SourceNode, session: Session, places: Places, schemas: set[t
     if isinstance(description, str) and "{{" not in description:
         made["description"] = description.strip()
     columns = items(source.entry.get("columns"))
-    typed = {
-        str(table(each)["name"]): str(table(each)["data_type"])
-        for each in columns
-        if table(each).get("name") and table(each).get("data_type")
-    }
-    if (
-        typed
-        and len(typed) == len(columns)
-        and all(_TYPE.fullmatch(each) for each in typed.values())
-        and places.database is None
-        and not location
-    ):
+    typed = {str(table(each)["name"]): _type(session, each, rendering) for each in columns if table(each).get("name")}
+    if typed and all(_TYPE.fullmatch(each) for each in typed.values()) and places.database is None and not location:
         made["columns"] = typed
         source.uses_types = True
     source.made = made
 
 
+def _type(session: Session, column: Any, rendering: Rendering) -> str:
+    """A column's declared type; nothing where there is none, or none that can be told."""
+    try:
+        return str(session.value(table(column).get("data_type"), rendering) or "")
+    except (CannotKeep, *t.EVALUATION):
+        return ""
+
+
+_DATABASES: Final = frozenset({"database", "catalog"})
+"""Where dbt's own database is not known, or is another warehouse's, theirs say nothing that could be kept."""
 _LATER: Final = frozenset(
     {"tables", "columns", "tests", "data_tests", "description", "freshness", "loaded_at_field", "loaded_at_query", "loader"}
 )

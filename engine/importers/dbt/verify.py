@@ -12,6 +12,7 @@ from interlock.engine.clock import Clock, stamp
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.nodes import Node, Problem
+from interlock.engine.importers.dbt.sources import SourceNode
 from interlock.engine.project.load import SOURCES, load, relation_conflicts
 from interlock.engine.project.targets import choose_target
 from interlock.engine.runner.ground import Ground
@@ -52,6 +53,14 @@ def drop_what_fails(conversion: Conversion, findings: tuple[Diagnostic, ...]) ->
     left: list[Diagnostic] = []
     changed = False
     for finding in sorted(findings, key=lambda each: each.code == "L220"):
+        source = _source(conversion, finding)
+        if source is not None and source.uses_types:
+            # What is declared of its columns is no type here: they are looked at instead.
+            source.uses_types = False
+            source.made.pop("columns", None)
+            source.notes.append(f"its declared types were left out: {_said(finding)}")
+            changed = True
+            continue
         node = by_path.get(finding.at.path) if finding.at is not None else None
         if node is None:
             node = next((each for each in conversion.found.nodes if each.live and each.into and each.into == finding.subject), None)
@@ -70,6 +79,13 @@ def drop_what_fails(conversion: Conversion, findings: tuple[Diagnostic, ...]) ->
             node.problem = _problem(node, finding)
             changed = True
     return changed, tuple(left)
+
+
+def _source(conversion: Conversion, finding: Diagnostic) -> SourceNode | None:
+    """The source whose declared columns a finding is about."""
+    if finding.at is None or finding.at.path != SOURCES or finding.code in UNKNOWN:
+        return None
+    return next((each for each in conversion.found.sources if each.key and each.key == finding.subject), None)
 
 
 def _drop_check(conversion: Conversion, node: Node, index: int, finding: Diagnostic) -> bool:
