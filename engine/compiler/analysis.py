@@ -84,6 +84,11 @@ class Analysis:
         """The canonical form of the text; empty where it is no SELECT."""
         return parser.canonical_of_trees(self._trees) if self._trees else ""
 
+    @functools.cached_property
+    def expanded(self) -> Reading | None:
+        """The statement with the project's macros put in by what they stand for, to be judged; what runs is the text."""
+        return Reading(self.context.macros.bodies.expanded(self._trees[0])) if self.macros and self._trees else self.reading
+
     def nodes(self) -> list[Node]:
         """What it reads, in the order of the text, with repetitions."""
         return [place.node for place in self.places]

@@ -19,7 +19,7 @@ _POSITIONS = frozenset({"row_number", "ntile", "first_value", "last_value", "nth
 
 def unsettled_in(unit: Unit, around: Surroundings) -> tuple[Unsettled, ...]:
     """What a model's text leaves to chance, besides volatile functions."""
-    reading = unit.analysis.reading if unit.analysis is not None else None
+    reading = unit.analysis.expanded if unit.analysis is not None else None
     if reading is None:
         return ()
     suspects = ORDERED | PICKED | _POSITIONS
@@ -85,9 +85,9 @@ def _keys_of_seed(seed: SeedFile) -> list[frozenset[str]]:
 
 def _orders(unit: Unit, around: Surroundings) -> Orders | None:
     analysis = unit.analysis
-    if analysis is None or analysis.reading is None or not unit.bound:
+    reading = analysis.expanded if analysis is not None else None
+    if analysis is None or reading is None or not unit.bound:
         return None
-    reading = analysis.reading
     by_reference = {place.reference: place.node for place in analysis.places}
 
     def known(table: Tree) -> Shape:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
+from interlock.engine.compiler.expansion import Bodies
 from interlock.engine.compiler.names import Names, Node, Unresolved
 from interlock.engine.compiler.nullability import Nullability
 from interlock.engine.compiler.reading import Reading
@@ -73,6 +74,7 @@ class Lineages:
         """Nothing is looked at yet."""
         self._compiled = compiled
         self._names = Names(project, target)
+        self._bodies = Bodies(compiled.macros)
         self._macros = {macro.partition("(")[0].split()[-1].strip('"').lower(): macro for macro in compiled.macros}
         self._known: dict[str, ModelLineage] = {}
 
@@ -150,7 +152,7 @@ class Lineages:
         if not isinstance(answer, Statements) or len(answer.trees) != 1:
             columns = tuple(ColumnLineage(column=ColumnOf(relation=model.name, column=each.name), values=()) for each in model.columns)
             return ModelLineage(model=model.name, columns=columns, rows=(), complete=isinstance(model.file, SeedFile))
-        reading = Reading(answer.trees[0])
+        reading = Reading(self._bodies.expanded(answer.trees[0]))
 
         def known(table: Tree) -> Columns:
             found = self._names.resolve(tuple(table.get("qualified_name", {}).get("path", ())))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from interlock.engine.compiler.expansion import Bodies
 from interlock.engine.compiler.functions import TABLE_FUNCTIONS, is_outside, is_volatile
 from interlock.engine.compiler.reading import Call, Reading
 from interlock.engine.compiler.text import Edit, Text
@@ -41,6 +43,11 @@ class Macros:
         self.ordered = tuple(ordered)
         self.by_name: Mapping[str, ProjectMacro] = {macro.name: macro for macro in self.ordered}
         self.findings = tuple(findings)
+
+    @functools.cached_property
+    def bodies(self) -> Bodies:
+        """What calls of them stand for."""
+        return Bodies(macro.statement for macro in self.ordered)
 
     def reached(self, names: Iterable[str]) -> tuple[ProjectMacro, ...]:
         """The macros among these names and all that they call, sorted by name."""

@@ -48,11 +48,7 @@ def joined(table: Tree, left: Rows, right: Rows, outer: Env | None, statement: S
     facts, pads = _padded(kind, left, right, matched)
     merged, made = _merged(kind, pairs)
     if kind in {"OUTER", "FULL"}:
-        facts |= {
-            column.number
-            for name, column in made.items()
-            if all(each is not None and each.number in rows.facts for each, rows in zip(pairs[name], (left, right), strict=True))
-        }
+        facts |= _on_both_sides(made, pairs, left, right)
     return Rows(
         (*left.bindings, *right.bindings),
         facts,
@@ -125,6 +121,17 @@ def _merged(kind: str, pairs: dict[str, tuple[Column | None, Column | None]]) ->
         else:
             made[name] = merged[name] = Column(one.name, json=one.json or other.json, merged=(one, other))
     return merged, made
+
+
+def _on_both_sides(
+    made: dict[str, Column], pairs: dict[str, tuple[Column | None, Column | None]], left: Rows, right: Rows
+) -> frozenset[int]:
+    """Merged columns of a full join that are not null: of those of which neither side is."""
+    return frozenset(
+        column.number
+        for name, column in made.items()
+        if all(each is not None and each.number in rows.facts for each, rows in zip(pairs[name], (left, right), strict=True))
+    )
 
 
 def _star(left: Rows, right: Rows, merged: dict[str, Column], *, sure: bool) -> tuple[Column, ...] | None:

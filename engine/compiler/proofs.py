@@ -62,9 +62,9 @@ def query_never_null(unit: Unit, around: Surroundings, premise: Premise) -> froz
 def statement_of(unit: Unit, around: Surroundings, premise: Premise = PROMISED) -> Nullability | None:
     """The pass over a model's statement; nothing for a seed, or where it could not be read."""
     analysis = unit.analysis
-    if analysis is None or analysis.reading is None or not unit.bound:
+    reading = analysis.expanded if analysis is not None else None
+    if analysis is None or reading is None or not unit.bound:
         return None
-    reading = analysis.reading
     by_reference = {place.reference: place.node for place in analysis.places}
     text = analysis.text.text.lower()
     holds_json = "json" in text or "variant" in text or "->" in text or bool(analysis.macros)

@@ -10,6 +10,21 @@ COLUMNS = {"a": "INTEGER NOT NULL", "b": "INTEGER NOT NULL", "s": "VARCHAR NOT N
 TABLES = {"t": COLUMNS, "u": COLUMNS, "v": COLUMNS}
 
 
+MACROS = (
+    "CREATE OR REPLACE TEMP MACRO same(x) AS x",
+    "CREATE OR REPLACE TEMP MACRO other(x, y := 1) AS coalesce(x, y)",
+    "CREATE OR REPLACE TEMP MACRO gone(x, y) AS nullif(same(x), other(y, y := 2))",
+    "CREATE OR REPLACE TEMP MACRO counted(x) AS count(x)::INTEGER",
+    "CREATE OR REPLACE TEMP MACRO summed(x) AS sum(x)::INTEGER",
+    "CREATE OR REPLACE TEMP MACRO by_case(x) AS CASE WHEN x IS NULL THEN 0 ELSE x END, (x, y) AS CASE WHEN x > y THEN x END",
+    "CREATE OR REPLACE TEMP MACRO asked(x) AS (SELECT max(i)::INTEGER FROM range(3) AS r(i) WHERE i > x)",
+    "CREATE OR REPLACE TEMP MACRO inner_b(x) AS (SELECT x FROM (SELECT NULL::INTEGER AS a, NULL::INTEGER AS b, 1 AS x1) AS q)",
+    "CREATE OR REPLACE TEMP MACRO made(n, d := 1) AS TABLE SELECT i::INTEGER AS p, nullif(i, d)::INTEGER AS q FROM range(n) AS r(i)",
+    "CREATE OR REPLACE TEMP MACRO listed(x) AS list_transform([1, 2], lambda e: e + x)[1]",
+)
+"""Macros that queries call; statements that may be run again."""
+
+
 def rows(chance: random.Random) -> list[str]:
     """Statements that make the tables, small enough that groups, frames and joins are often empty."""
     statements = []
@@ -42,7 +57,9 @@ class Writer:
             name = self.name()
             body = self.query(depth - 1)
             return f"WITH {name}(c0, c1) AS (SELECT * FROM ({body}) AS w(c0, c1)) SELECT c0 AS c0, c1 AS c1 FROM {name}"
-        if depth and kind < 0.25:
+        if depth and kind < 0.31:
+            return self.chance.choice((self.starred, self.pivoted, self.recursive, self.shadowed, self.distinct_on))(depth)
+        if depth and kind < 0.35:
             seed, step = self.chance.choice(("1, 1", "1, NULL", "a, x")), self.chance.choice(("c1", "nullif(c0, 2)", "c0 + 1", "c1 + 1"))
             source = " FROM t" if "a" in seed else ""
             return (
@@ -50,6 +67,73 @@ class Writer:
                 "SELECT c1 AS c0, c0 AS c1 FROM r"
             )
         return self.select(depth, width=2)
+
+    def starred(self, depth: int) -> str:
+        """Two columns by way of `*` and COLUMNS."""
+        inner = self.query(depth - 1)
+        both = f"(SELECT c0, c1, c0 AS d0 FROM ({inner}) AS w(c0, c1)) AS w"
+        value = self.chance.choice(("nullif(c0, 1)", "coalesce(c1, 0)", "c1", "NULL::INTEGER", "1"))
+        return self.chance.choice(
+            (
+                f"SELECT * EXCLUDE (d0) FROM {both}",
+                f"SELECT * EXCLUDE (c0) RENAME (d0 AS c0) FROM {both}",
+                f"SELECT * EXCLUDE (d0) REPLACE ({value} AS c1) FROM {both}",
+                f"SELECT w.* EXCLUDE (c1) FROM {both}",
+                f"SELECT COLUMNS('^c.$') FROM {both}",
+                f"SELECT COLUMNS(['d0', 'c1']) FROM {both}",
+                f"SELECT COLUMNS(lambda n: n LIKE 'c%') FROM {both}",
+                f"SELECT coalesce(COLUMNS('c0|c1'), NULL::INTEGER) FROM {both}",
+                f"SELECT nullif(COLUMNS('d0|c1'), 1) FROM {both}",
+                f"SELECT max(COLUMNS('c0|c1')) FROM {both}",
+                f"SELECT COLUMNS('c.') IS NULL FROM {both}",
+                f"SELECT *, {value} AS e FROM {both}",
+                f"SELECT COLUMNS(* EXCLUDE (d0)) FROM {both}",
+                f"SELECT c0, coalesce(*COLUMNS('c.')) AS e FROM {both}",
+                f"SELECT w.c1, same(COLUMNS('c0')) FROM {both}",
+            )
+        )
+
+    def pivoted(self, depth: int) -> str:
+        """Two columns and more by way of PIVOT and UNPIVOT."""
+        inner = f"(SELECT c0, c1 FROM ({self.query(depth - 1)}) AS w(c0, c1))"
+        return self.chance.choice(
+            (
+                f"SELECT * FROM (UNPIVOT {inner} ON c0, c1 INTO NAME n VALUE v)",
+                f"SELECT n, v FROM {inner} AS w UNPIVOT INCLUDE NULLS (v FOR n IN (c0, c1))",
+                f"SELECT * FROM (PIVOT {inner} ON c0 IN (0, 1, 7) USING count(c1))",
+                f"SELECT * FROM (PIVOT {inner} ON c0 IN (0, 1) USING max(c1))",
+                "SELECT * FROM (PIVOT (SELECT a, x, b FROM t) ON a IN (0, 2) USING sum(x) GROUP BY b)",
+            )
+        )
+
+    def recursive(self, depth: int) -> str:
+        """Two columns of a recursive CTE that joins."""
+        del depth
+        kind = self.chance.choice(("JOIN", "LEFT JOIN", "JOIN", "SEMI JOIN"))
+        union = self.chance.choice(("UNION ALL", "UNION"))
+        picked = self.chance.choice(("r.c1", "n.x", "n.b", "coalesce(n.x, r.c1)")) if kind != "SEMI JOIN" else "r.c1"
+        return (
+            f"WITH RECURSIVE r(c0, c1) AS (SELECT b, {self.chance.choice(('a', 'x', '1'))} FROM t {union} "
+            f"SELECT r.c0 + 1, {picked} FROM r {kind} u AS n ON n.a = r.c0 WHERE r.c0 < 3) "
+            f"SELECT {self.chance.choice(('c0, c1', 'max(c0), min(c1)', 'c1, r.c1 + c0'))} FROM r"
+        )
+
+    def shadowed(self, depth: int) -> str:
+        """CTEs that hide tables and each other."""
+        first, second = self.query(depth - 1), self.select(0, width=2)
+        materialized = self.chance.choice(("", "MATERIALIZED ", "NOT MATERIALIZED "))
+        return self.chance.choice(
+            (
+                f"WITH v(a, b) AS {materialized}({first}) SELECT v.a, w.b FROM v {self.chance.choice(('LEFT', 'RIGHT', 'FULL', 'INNER'))} JOIN v AS w ON v.a = w.b",
+                f"WITH q(a, b) AS ({first}), v(a, b) AS (SELECT b, a FROM q) SELECT a, b FROM v WHERE a IS NOT NULL",
+                f"WITH q(a, b) AS ({first}) SELECT * FROM (WITH q(a, b) AS ({second}) SELECT b, a FROM q) AS w(a, b)",
+                f"WITH q(a, b) AS ({first}) SELECT a, (SELECT count(*) FROM q AS z WHERE z.b = q.a) FROM q",
+            )
+        )
+
+    def distinct_on(self, depth: int) -> str:
+        inner = self.query(depth - 1)
+        return f"SELECT DISTINCT ON (c0) c0, c1 FROM ({inner}) AS w(c0, c1) ORDER BY c0, c1"
 
     def select(self, depth: int, width: int) -> str:
         source, columns = self.source(depth)
@@ -101,6 +185,11 @@ class Writer:
         call = f"{name}({'DISTINCT ' if name in {'sum', 'count', 'list'} and self.chance.random() < 0.2 else ''}{value})"
         if self.chance.random() < 0.2:
             call += f" FILTER (WHERE {self.predicate(columns, 0)})"
+        if self.chance.random() < 0.1:
+            call = self.chance.choice((f"counted({value})", f"summed({value})", "count(*)", f"grouping({self.chance.choice(columns)})"))
+            name = "sum" if "grouping" not in call else "bool_and"
+            if name == "bool_and":
+                call = f"count_if({value} > 0)"
         if name not in {"list", "bool_and"} and self.chance.random() < 0.2:
             call = f"coalesce({call}, 0)"
         return f"CAST({call} AS VARCHAR)" if name in {"list", "bool_and"} else f"CAST({call} AS INTEGER)"
@@ -114,13 +203,22 @@ class Writer:
         if start == "1 FOLLOWING" and end == "CURRENT ROW":
             end = "2 FOLLOWING"
         exclude = self.chance.choice(("", "", "", " EXCLUDE CURRENT ROW", " EXCLUDE GROUP", " EXCLUDE TIES"))
-        frame = self.chance.choice(("", f" {unit} BETWEEN {start} AND {end}{exclude}"))
+        start = self.chance.choice((start, start, "2 PRECEDING", "-1 PRECEDING", "NULL PRECEDING"))
+        frame = self.chance.choice(("", f" {unit} BETWEEN {start} AND {end}{exclude}", f" {unit} {start}{exclude}"))
         over = f"OVER ({self.chance.choice(('', 'PARTITION BY ' + self.chance.choice(columns) + ' '))}{order}{frame})"
         call = self.chance.choice(
             (
                 f"sum({value})",
                 f"count({value})",
                 f"max({value}) FILTER (WHERE {self.predicate(columns, 0)})",
+                f"sum({value}) FILTER (WHERE {self.predicate(columns, 0)})",
+                f"first_value({value} IGNORE NULLS)",
+                f"last_value({value} IGNORE NULLS)",
+                f"lead({value}, -1, {self.value(columns, 0)})",
+                f"lag({value}, 0)",
+                f"any_value({value})",
+                "count(*)",
+                "dense_rank()",
                 f"first_value({value})",
                 f"last_value({value})",
                 f"nth_value({value}, 2)",
@@ -141,7 +239,16 @@ class Writer:
             kind = self.chance.choice(
                 ("JOIN", "LEFT JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN", "ANTI JOIN", "POSITIONAL JOIN")
             )
-            if kind == "POSITIONAL JOIN":
+            if self.chance.random() < 0.12 and "POSITIONAL" not in left:
+                text, others = self.beside(columns)
+                left, columns = left + text, [*columns, *others]
+            elif self.chance.random() < 0.1:
+                side = self.chance.choice(("ASOF JOIN", "ASOF LEFT JOIN"))
+                on = f"{self.chance.choice(columns)} >= {self.chance.choice(others)}"
+                if self.chance.random() < 0.4:
+                    on += f" AND {self.chance.choice(columns)} = {self.chance.choice(others)}"
+                left, columns = f"{left} {side} {right} ON {on}", [*columns, *others]
+            elif kind == "POSITIONAL JOIN":
                 left, columns = f"{left} POSITIONAL JOIN {right}", [*columns, *others]
             else:
                 on = f"{self.chance.choice(columns)} {self.chance.choice(('=', '>', '='))} {self.chance.choice(others)}"
@@ -155,6 +262,17 @@ class Writer:
         name = self.name()
         if depth and self.chance.random() < 0.4:
             return f"({self.query(depth - 1)}) AS {name}(p, q)", [f"{name}.p", f"{name}.q"]
+        if self.chance.random() < 0.2:
+            return self.merged(name)
+        if self.chance.random() < 0.12:
+            number = self.chance.choice(("0", "3"))
+            call = self.chance.choice((f"made({number})", f"made({number}, d := 2)", f"made(n := {number}, d := NULL)"))
+            return f"{call} AS {name}", [f"{name}.p", f"{name}.q"]
+        if self.chance.random() < 0.12:
+            unnest = self.chance.choice(("[1, NULL]", "[]::INTEGER[]", "range(2)", "[a, x]"))
+            if unnest == "[a, x]":
+                return f"(SELECT a AS p, unnest([a, x]) AS q FROM t) AS {name}", [f"{name}.p", f"{name}.q"]
+            return f"(SELECT i AS p, i AS q FROM unnest({unnest}) AS e(i)) AS {name}", [f"{name}.p", f"{name}.q"]
         if self.chance.random() < 0.15:
             kind = self.chance.choice(("LEFT", "RIGHT", "FULL", "INNER"))
             using = (
@@ -165,6 +283,53 @@ class Writer:
             cells = ", ".join(f"({self.chance.choice(('1', '2', 'NULL'))}, 1)" for _ in range(2))
             return f"(VALUES {cells}) AS {name}(p, q)", [f"{name}.p", f"{name}.q"]
         return f"{self.chance.choice(list(TABLES))} AS {name}", [f"{name}.{column}" for column in (*NOT_NULL, *NULLABLE)]
+
+    def merged(self, name: str) -> tuple[str, list[str]]:
+        """Joins that make columns one, chained."""
+        one, two = self.chance.choice(("LEFT", "RIGHT", "FULL", "INNER")), self.chance.choice(("LEFT", "RIGHT", "FULL", "INNER"))
+        first = self.chance.choice(("t AS j1", "(SELECT a, b, x FROM t) AS j1", "(SELECT x AS a, b, x FROM t) AS j1"))
+        second = self.chance.choice(("u AS j2", "(SELECT nullif(a, 1) AS a, b, x FROM u) AS j2"))
+        picked = self.chance.choice(
+            (
+                "a AS p, j1.a AS q",
+                "a AS p, j2.a AS q",
+                "a AS p, j1.b AS q",
+                "j2.b AS p, a AS q",
+                "coalesce(j1.a, j2.a) AS p, a AS q",
+                "a AS p, coalesce(j1.b, j2.b) AS q",
+            )
+        )
+        chain = self.chance.choice(("", f" {two} JOIN v AS j3 USING (a)"))
+        where = self.chance.choice(("", "", " WHERE j1.b IS NOT NULL", " WHERE j2.b > 0", " WHERE a IS NOT NULL"))
+        natural = f"(SELECT a, b FROM t) AS j1 NATURAL {one} JOIN (SELECT a, x FROM u) AS j2"
+        text = self.chance.choice(
+            (
+                f"SELECT {picked} FROM {first} {one} JOIN {second} USING (a){chain}{where}",
+                f"SELECT {picked} FROM {first} {one} JOIN {second} USING (a){chain}{where}",
+                f"SELECT * FROM (SELECT a, b FROM t) AS j1 {one} JOIN (SELECT a FROM u) AS j2 USING (a)",
+                f"SELECT a AS p, {self.chance.choice(('b', 'x', 'j1.a', 'j2.a'))} AS q FROM {natural}",
+                f"SELECT a, b FROM (SELECT * FROM {natural}) AS w",
+                f"SELECT a AS p, b AS q FROM t AS j1 {one} JOIN u AS j2 USING (a, b){where}",
+            )
+        )
+        return f"({text}) AS {name}(p, q)", [f"{name}.p", f"{name}.q"]
+
+    def beside(self, columns: Sequence[str]) -> tuple[str, list[str]]:
+        """What comes of each row on the left: LATERAL, in a join that pads or does not."""
+        name, inner = self.name(), self.name()
+        column = self.chance.choice(columns)
+        query = self.chance.choice(
+            (
+                f"SELECT {column} + 1 AS p, nullif({column}, 1) AS q",
+                f"SELECT {inner}.a AS p, {inner}.x AS q FROM u AS {inner} WHERE {inner}.b = {column}",
+                f"SELECT max({inner}.a) AS p, count({inner}.x) AS q FROM u AS {inner} WHERE {inner}.b = {column}",
+                f"SELECT {inner}.a AS p, {column} AS q FROM u AS {inner} WHERE {column} > {inner}.x",
+                f"SELECT {inner}.a AS p, max({inner}.x) AS q FROM u AS {inner} WHERE {inner}.b = {column} GROUP BY {inner}.a",
+                f"SELECT i AS p, {column} AS q FROM unnest([{column}, 1]) AS e(i)",
+            )
+        )
+        join = self.chance.choice((", LATERAL ({}) AS {}", " LEFT JOIN LATERAL ({}) AS {} ON true", " JOIN LATERAL ({}) AS {} ON true"))
+        return join.format(query, name), [f"{name}.p", f"{name}.q"]
 
     def value(self, columns: Sequence[str], depth: int) -> str:
         column, other = self.chance.choice(columns), self.chance.choice(columns)
@@ -190,6 +355,28 @@ class Writer:
             f"[{one}][1]",
             f"len([{one}])",
             f"list_sum([{one}])",
+            f"same({one})",
+            f"other({one})",
+            f"other({one}, {two})",
+            f"gone({one}, {two})",
+            f"by_case({one})",
+            f"by_case({one}, {two})",
+            f"asked({one})",
+            f"inner_b({one})",
+            f"listed({one})",
+            f"{{'k': {one}, 'l': {two}}}.k",
+            f"CASE {one} WHEN {two} THEN 1 WHEN 1 THEN {two} ELSE {one} END",
+            f"if({self.predicate(columns, 0)}, {one}, {two})",
+            f"length(list_filter([{one}], lambda e: e > 0))",
+            f"list_max([e for e in [{one}, {two}] if e > 0])",
+            f"ifnull({one}, {two})",
+            f"least({one}, {two})",
+            f"map {{1: {one}}}[1]",
+            f"CAST(({one} IN ({two}, 1)) AS INTEGER)",
+            f"CAST(({one} BETWEEN {two} AND 2) AS INTEGER)",
+            f"length({one} || '')",
+            f"CAST(('' || {one}) LIKE '%1%' AS INTEGER)",
+            f"date_part('day', DATE '2024-01-01' + {one})",
         ]
         if depth:
             inner = self.name()

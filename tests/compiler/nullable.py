@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from interlock.engine.compiler.expansion import Bodies
 from interlock.engine.compiler.nullability import Nullability
 from interlock.engine.compiler.reading import Reading
 from interlock.engine.compiler.relations import Column, Columns
@@ -24,10 +25,14 @@ def known(tables: Tables, table: Tree) -> Columns:
     )
 
 
-def proved(text: str, tables: Tables, settings: Mapping[str, str] | None = None) -> list[bool] | None:
-    """For each output column whether it is proved; nothing where the pass gives up."""
+def proved(
+    text: str, tables: Tables, settings: Mapping[str, str] | None = None, macros: Mapping[str, str] | None = None
+) -> list[bool] | None:
+    """For each output column whether it is proved; nothing where the pass gives up. `macros`: statements by name."""
     found = parser.parse(text)
     assert isinstance(found, Statements), found
-    reading = Reading(found.trees[0])
-    looked = Nullability(reading, lambda table: known(tables, table), aggregates=parser.functions().aggregates, settings=settings).root()
+    reading = Reading(Bodies((macros or {}).values()).expanded(found.trees[0]))
+    looked = Nullability(
+        reading, lambda table: known(tables, table), aggregates=parser.functions().aggregates, settings=settings, macros=macros
+    ).root()
     return None if looked is None else [column.never_null for column in looked]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -24,9 +25,11 @@ from interlock.engine.compiler import nullability_expressions as rules
 from interlock.engine.compiler.nullability import Nullability
 from interlock.engine.compiler.nullability_expressions import Expressions
 from interlock.engine.compiler.nullability_functions import table
+from interlock.engine.compiler.nullability_sets import renamed as rename
 from interlock.engine.compiler.relations import Column, Env, Rows
 from interlock.engine.warehouse.duckdb import parser
 
+MACROS: Final = {re.findall(r"MACRO (\w+)", statement)[0]: statement for statement in generated.MACROS}
 EXAMPLES: Final = int(os.environ.get("NULLABILITY_EXAMPLES", "250"))
 MUTANTS_SEEN: Final = 400
 
@@ -56,14 +59,17 @@ def generated_answer(connection: duckdb.DuckDBPyConnection, seed: int) -> Answer
 
 
 def is_caught(query: Answered) -> bool:
-    found = proved(query.text, query.tables)
+    found = proved(query.text, query.tables, macros=MACROS)
     return found is not None and (len(found) != len(query.nulls) or any(one and null for one, null in zip(found, query.nulls, strict=True)))
 
 
 @pytest.fixture(scope="module")
 def connection() -> duckdb.DuckDBPyConnection:
     parser.parse("select 1")  # it raises the recursion limit, once
-    return duckdb.connect(":memory:")
+    connection = duckdb.connect(":memory:")
+    for statement in generated.MACROS:
+        connection.execute(statement)
+    return connection
 
 
 @settings(max_examples=EXAMPLES, derandomize=True, deadline=None)
@@ -132,6 +138,45 @@ def _union_for_or(sets: Any) -> Any:
     return frozenset().union(*sets)
 
 
+def _as_seen_once(self: Nullability, node: Any, outer: Any) -> Any:
+    """As if the second branch of a recursion gave what the first gives."""
+    return self.query(node["left"], outer) and rename(self.query(node["left"], outer) or (), node.get("aliases", ()))
+
+
+def _never_null_columns(original: Callable[..., Any]) -> Callable[..., Any]:
+    def changed(*arguments: Any) -> Any:
+        columns = original(*arguments)
+        return None if columns is None else tuple(column.again(column.name, never_null=True) for column in columns)
+
+    return changed
+
+
+def _all_merged(made: dict[str, Column], *_: Any) -> Any:
+    return frozenset(column.number for column in made.values())
+
+
+def _all_together(self: Nullability, columns: list[Column], env: Env) -> None:
+    del self, env
+    for column in columns:
+        column.also = frozenset(range(len(columns)))
+
+
+def _list_without_nulls(self: Nullability, items: Any, columns: list[Column], env: Env) -> None:
+    del self, env
+    place = next((index for index, item in enumerate(items) if item.get("function_name") == "unnest"), None)
+    if place is not None and len(columns) == len(items):
+        columns[place].never_null = True
+
+
+def _all_arguments(self: Expressions, tree: Any, env: Env) -> Any:
+    return frozenset().union(*(self.if_not_null(argument["expression"], env) for argument in tree.get("arguments", ())))
+
+
+def _key_of_nothing(self: Expressions, tree: Any, env: Env) -> Any:
+    del self, tree, env
+    return ("key",)
+
+
 MUTANTS: Final[dict[str, tuple[Any, str, Any]]] = {
     "a column": (Expressions, "_column", _columns_never_null),
     "an aggregate": (Expressions, "_aggregate", _never),
@@ -148,6 +193,21 @@ MUTANTS: Final[dict[str, tuple[Any, str, Any]]] = {
     "text types": (rules, "is_text_type", _never),
     "constants": (rules, "is_value", _never),
     "lists": (Expressions, "_is_scalar", _never),
+    "by name": (nullability, "by_name", _never_null_columns(nullability.by_name)),
+    "pivot": (nullability, "pivoted", _never_null_columns(nullability.pivoted)),
+    "unpivot": (nullability, "unpivoted", _never_null_columns(nullability.unpivoted)),
+    "values": (Nullability, "_values", _never_null_columns(Nullability._values)),
+    "a recursion": (Nullability, "_recursive", _as_seen_once),
+    "a list that is taken apart": (Nullability, "_unnested", _list_without_nulls),
+    "columns that are padded together": (Nullability, "_together", _all_together),
+    "a lateral row": (Nullability, "_is_one_row", _never),
+    "a merged column": (nullability_joins, "_on_both_sides", _all_merged),
+    "sides of a full join": (Expressions, "_either_way", _never),
+    "a predicate on an expression": (Expressions, "_known", _never),
+    "a condition that is never true": (Expressions, "_never_true", _never),
+    "what a function passes on": (Expressions, "_if_function", _all_arguments),
+    "keys of expressions": (Expressions, "key", _key_of_nothing),
+    "columns by pattern": (nullability, "chosen", lambda columns, _: columns),
 }
 
 
