@@ -352,7 +352,7 @@ class Unit:
         reading = analysis.reading
         if reading is None:
             return
-        seen: dict[str, str] = {}
+        seen: set[str] = set()
         items = unnamed(reading)
         for index, offset in items:
             analysis.finding(
@@ -363,8 +363,7 @@ class Unit:
                 offset,
             )
         for column in self.relation_columns():
-            before = seen.setdefault(column.name.lower(), column.name)
-            if before is not column.name and not items:
+            if column.name.lower() in seen and not items:
                 analysis.finding(
                     "L210",
                     f"two output columns are called `{column.name}`",
@@ -372,6 +371,7 @@ class Unit:
                     "give one another name, or leave it out: `* EXCLUDE (…)`",
                     self._offset_of_output(reading.root, column.name),
                 )
+            seen.add(column.name.lower())
             if '"NULL"' in column.type:
                 analysis.finding(
                     "L212",
