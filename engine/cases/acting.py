@@ -14,7 +14,7 @@ from interlock.engine.ledger.durable import set_aside
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole
 from interlock.engine.ledger.writer import LedgerError, own
 from interlock.engine.planner.facts import head_of
-from interlock.engine.planner.observe import Unreadable, read_bodies
+from interlock.engine.planner.observe import Unreadable, read_bodies, strays_in
 from interlock.engine.planner.plan import Options
 from interlock.engine.results import ActResult
 from interlock.engine.runner import genesis
@@ -308,12 +308,15 @@ def _ours(place: Site) -> tuple[list[RelationSeen], list[str]]:
     try:
         catalog: Catalog = reader.catalog()
         heads = reader.heads(place.ground.project.id)
+        strays = strays_in(reader, place.ground.project.id, catalog, heads)
     except WarehouseError as error:
         raise refusal(error, subject=place.ground.target.name) from error
+    except Unreadable:
+        strays = {}  # a reset must work where receipts cannot be read; what it leaves is named by its comment
     finally:
         reader.close()
     tokens = {head.token: head.model for head in heads if head.token is not None}
-    found = [seen for seen in catalog.relations.values() if seen.token in tokens]
+    found = [seen for key, seen in catalog.relations.items() if seen.token in tokens or key in strays]
     there = {seen.token for seen in found}
     kept = [
         f"`{model}`: what stands there does not carry our token"

@@ -83,7 +83,7 @@ Force: TypeAlias = Annotated[
 ]
 DropOrphans: TypeAlias = Annotated[
     bool,
-    typer.Option("--drop-orphans", help="Drop relations made for models that the project no longer has."),
+    typer.Option("--drop-orphans", help="Drop relations that no model makes any more."),
 ]
 AsOf: TypeAlias = Annotated[
     str | None,

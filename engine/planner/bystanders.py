@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.planner.choice import Choice, Desk, refuse
 from interlock.engine.planner.facts import same_columns
 from interlock.engine.warehouse.duckdb.dependents import Place, bindable
-from interlock.engine.warehouse.protocol import HeadRow, RelationSeen
+from interlock.engine.warehouse.protocol import RelationSeen
 
 MAKES = frozenset({"create", "replace", "convert"})
 
@@ -52,11 +52,10 @@ def _ours(desk: Desk, model: CompiledModel, chosen: Mapping[str, Choice]) -> lis
 
 
 def broken_views(
-    desk: Desk, chosen: Mapping[str, Choice], readers: Mapping[str, tuple[RelationSeen, ...]], orphans: Sequence[HeadRow]
+    desk: Desk, chosen: Mapping[str, Choice], readers: Mapping[str, tuple[RelationSeen, ...]], orphans: frozenset[str | None]
 ) -> dict[str, Choice]:
     """Models that are refused, since a view that reads them would break by their new columns."""
     refused = {}
-    left = {head.token for head in orphans}
     for name, views in readers.items():
         model = desk.compiled.models[name]
         seen = desk.seen(model)
@@ -68,7 +67,7 @@ def broken_views(
         if broken:
             named = ", ".join(f"{view.schema}.{view.name}" for view in broken)
             because = f"with its new columns it would break {named}, which this plan does not make anew"
-            if all(view.token is not None and view.token in left for view in broken):
+            if all(view.token is not None and view.token in orphans for view in broken):
                 remedy = "no model makes them any more: `--drop-orphans` drops them first, or change them by hand"
             else:
                 remedy = "select those views too, change them first, or drop them"

@@ -37,8 +37,6 @@ class Choice(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether rows that took time to collect are made anew: then a shrink is looked for."""
     add_columns: tuple[Column, ...] = ()
     backfill: bool = False
-    edited: bool = False
-    """The text is another than the one that the rows at the watermark were written by (`on_change = "continue"`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

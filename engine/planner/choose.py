@@ -104,16 +104,23 @@ def _first_time(desk: Desk, model: CompiledModel) -> Choice:
 
 def _dropped(desk: Desk, model: CompiledModel, row: ModelRow) -> Choice:
     """Our relation is not at the model's name: someone dropped it, or the model has another schema or alias now."""
-    before = _where_it_was(desk, model)
+    before = _where_it_is(desk, model)
     here = f"{model.schema}.{model.relation}"
     if model.kind in EXTENDED and model.name not in desk.options.full_refresh:
         if before is None:
             return refuse(row, f"{here} was dropped by hand; its receipt is still there", model=model.name)
-        by_hand = f"rename it (ALTER TABLE {before.schema}.{before.name} RENAME TO {model.relation}) and run again, or "
+        there = f"{before.schema}.{before.name}"
+        if former_place(desk, model) is None:
+            return refuse(
+                "P424",
+                f"somebody renamed it: it stands at {there}",
+                f"name it {here} again, or make it anew with `--full-refresh MODEL`",
+                model=model.name,
+            )
         return refuse(
             "P424",
-            f"it stands at {before.schema}.{before.name}, and its schema or alias says {here} now",
-            f"{by_hand if before.schema == model.schema else ''}set its schema and alias back, or make it anew with `--full-refresh MODEL`",
+            f"it stands at {there}, and its schema says {here} now: a relation cannot move between schemas",
+            "set its schema back, or make it anew with `--full-refresh MODEL`; the old one stays until `--drop-orphans`",
             model=model.name,
         )
     stopped = _full_refresh_refused(desk, model)
@@ -123,11 +130,27 @@ def _dropped(desk: Desk, model: CompiledModel, row: ModelRow) -> Choice:
     if before is None:
         return Choice(action="create", reasons=("it was dropped by hand, and is made again",), full=full)
     there = f"{before.schema}.{before.name}"
-    note = f"{there} stays as it is: drop it by hand once nothing reads it"
-    return Choice(action="create", reasons=(f"it stood at {there}, and its schema or alias says {here} now",), notes=(note,), full=full)
+    if former_place(desk, model) is None:
+        reasons = (f"somebody renamed it: it stands at {there}, and is made again",)
+        return Choice(action="create", reasons=reasons, notes=(f"{there} stays as it is, and is yours",), full=full)
+    note = "" if desk.options.drop_orphans == "yes" else f"{there} stays until it is dropped: `--drop-orphans`"
+    reasons = (f"it stood at {there}, and its schema or alias says {here} now",)
+    return Choice(action="create", reasons=reasons, notes=(note,) if note else (), full=full)
 
 
-def _where_it_was(desk: Desk, model: CompiledModel) -> RelationSeen | None:
+def former_place(desk: Desk, model: CompiledModel) -> RelationSeen | None:
+    """The relation that its last receipt left, where the model's schema or alias says another place now, at which nothing stands."""
+    seen = desk.seen(model)
+    body = desk.facts.body(model.name)
+    if seen is not None or body is None or _row(desk, model, seen).decision != "dropped":
+        return None
+    before = _where_it_is(desk, model)
+    left = body.relation.lower()
+    is_it = before is not None and f"{before.schema}.{before.name}".lower() == left and left != f"{model.schema}.{model.relation}".lower()
+    return before if is_it else None
+
+
+def _where_it_is(desk: Desk, model: CompiledModel) -> RelationSeen | None:
     """The relation that the head's token stands on, where that is at another name than the model's."""
     token = desk.facts.head(model.name).token
     if token is None:

@@ -141,6 +141,9 @@ def _item(item: Item, now: Now) -> list[Difference]:
     if item.action == "refuse":
         return found
     seen = now.catalog.find(item.schema, item.relation)
+    if item.action == "move" and not any(each.token == item.token for each in now.catalog.relations.values()):
+        planned = f"a relation with token {(item.token or 'none')[:12]}"
+        found.append(Difference(code="P408", subject=item.model, planned=planned, found="nothing there", remedy=AGAIN))
     if isinstance(item.target, Missing):
         if seen is not None:
             found.append(

@@ -7,23 +7,24 @@ from datetime import datetime
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.planner import checks as check_sql
-from interlock.engine.planner.bystanders import broken_views, readers_left, readers_of
-from interlock.engine.planner.choice import Changing, Choice, Desk, refuse
+from interlock.engine.planner.bystanders import broken_views, readers_of
+from interlock.engine.planner.choice import Changing, Choice, Desk
 from interlock.engine.planner.choose import choose
 from interlock.engine.planner.closure import closure_of, variables_of
 from interlock.engine.planner.facts import Facts, target_state
 from interlock.engine.planner.frame import AFTER, Frame
-from interlock.engine.planner.items import build, move_item
-from interlock.engine.planner.orphans import after_drops, drops, orphans_of, place_of, relation_of, tokens, why_dropped
+from interlock.engine.planner.items import build
+from interlock.engine.planner.orphans import after_drops, drops, orphans_of, place_of, settled, strays_of, tokens
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
+from interlock.engine.planner.renames import is_remade, moved, moves_in_place, renames
 from interlock.engine.planner.sources import freshness_checks, question_of, refused_by_sources, relied_on_in
 from interlock.engine.planner.upstreams import moved_upstream
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import relation
-from interlock.engine.warehouse.protocol import HeadRow, RelationSeen, Statement
+from interlock.engine.warehouse.protocol import RelationSeen, Statement
 from interlock.engine.warehouse.target import TargetConfig
-from interlock.machines.evidence import CheckPin, Head, ReceiptBody
+from interlock.machines.evidence import CheckPin, Head
 from interlock.machines.records import Record
 
 FORMAT = 1
@@ -68,11 +69,12 @@ def draft(
     items: list[Item] = []
     changing: dict[str, Changing] = {}
     planned: set[str] = set()
-    renamed = _renamed(desk, selected)
-    moves = {name: move for name, move in renamed.items() if not _remade(compiled.models[name], move[2])}
-    orphans = orphans_of(desk, frozenset(old for old, _, _ in moves.values() if old))
-    former = {move[1].model for name, move in renamed.items() if name not in moves}
-    leaving = drops(desk, [(head, reason) for head in orphans if (reason := why_dropped(head, options, former))])
+    renamed = renames(desk)
+    anew = {name: move for name, move in renamed.items() if is_remade(desk, compiled.models[name], move)}
+    remade = {move.old.model: name for name, move in anew.items()}
+    moves = {**{name: move for name, move in renamed.items() if name not in anew}, **moves_in_place(desk)}
+    orphans = (*orphans_of(desk, frozenset(move.old.model for move in moves.values())), *strays_of(desk, moves))
+    leaving = drops(desk, [each for each in orphans if options.drop_orphans == "yes" or each.model in remade], remade)
     gone = tokens(leaving)
     readers: dict[str, tuple[RelationSeen, ...]] = {}
     after: list[CompiledModel] = []
@@ -97,7 +99,7 @@ def draft(
         if name in moves:
             choice = Choice(action="move", reasons=())
         else:
-            choice = moved_upstream(desk, model, {other: move[2] for other, move in moves.items()}) or choose(desk, model, changing)
+            choice = moved_upstream(desk, model, {other: move.body for other, move in moves.items()}) or choose(desk, model, changing)
         choice = refused_by_sources(compiled, model, choice, facts.said) or choice
         chosen[name] = choice
         if choice.action != "no_op":
@@ -105,10 +107,10 @@ def draft(
         if choice.action in WRITES_ROWS or choice.action == "move":
             changing[name] = "relation" if choice.action in ("create", "replace", "convert") else "rows"
     readers = readers_of(desk, chosen, gone)
-    chosen.update(broken_views(desk, chosen, readers, orphans))
+    chosen.update(broken_views(desk, chosen, readers, frozenset(each.token for each in orphans)))
     for name, choice in chosen.items():
         model = compiled.models[name]
-        item = _moved(frame(), model, moves[name], chosen, gone) if name in moves else build(frame(), model, choice)
+        item = moved(frame(), model, moves[name], chosen, gone) if name in moves else build(frame(), model, choice)
         items.append(after_drops(desk, item, place_of(model), leaving))
         if any(check.check.after == "publication" for check in model.checks) and item.action not in ("refuse", "drop", "move"):
             after.append(model)
@@ -116,7 +118,7 @@ def draft(
         again = _recheck_after(frame(), model, {item.model: item for item in items}, changing)
         if again is not None:
             items.append(again)
-    items += leaving
+    items += settled(desk, leaving, orphans, remade, chosen, {item.model: item.layer for item in items})
     touched = _closure_models(compiled, selected)
     return PlanBody(
         format=FORMAT,
@@ -138,63 +140,9 @@ def draft(
         sources=_source_pins(desk, items, as_of),
         upstreams=_upstreams(desk),
         items=tuple(items),
-        orphans=tuple(OrphanSeen(model=head.model, relation=relation_of(desk, head)) for head in orphans),
+        orphans=tuple(OrphanSeen(model=each.model, relation=each.relation) for each in orphans),
         macros=compiled.macros,
     )
-
-
-def _moved(
-    frame: Frame,
-    model: CompiledModel,
-    move: tuple[str, HeadRow, ReceiptBody | None],
-    chosen: Mapping[str, Choice],
-    gone: frozenset[str | None],
-) -> Item:
-    old_name, old, body = move
-    if body is None:
-        return build(frame, model, refuse("P424", f"the receipt of `{old_name}` cannot be read", "see `interlock status`"))
-    schema, name = body.relation.split(".", 1)
-    seen = frame.desk.facts.catalog.find(schema, name)
-    if seen is None or seen.token != old.token:
-        because = f"{body.relation} is not as the receipt of `{old_name}` left it"
-        return build(frame, model, refuse("P424", because, "take `renamed_from` out to build it anew"))
-    if schema != model.schema:
-        because = f"it stands in schema `{schema}`, and the model makes it in `{model.schema}`: a relation cannot move between schemas"
-        return build(frame, model, refuse("P424", because, f'set `schema = "{schema}"`, or take `renamed_from` out to build it anew'))
-    standing = frame.desk.seen(model)
-    if standing is not None and (standing.schema, standing.name) != (seen.schema, seen.name):
-        return build(
-            frame, model, refuse("P424", f"{model.schema}.{model.relation} is there already", "move it away, or take `renamed_from` out")
-        )
-    place = (schema.lower(), name.lower())
-    left = readers_left(frame.desk, model, place, chosen, gone) if name.lower() != model.relation.lower() else ()
-    if left:
-        because = f"{body.relation} is read by {', '.join(left)}, which would break under its new name"
-        return build(frame, model, refuse("P420", because, "select those views too, change them first, or drop them"))
-    return move_item(frame, model, old, body, name)
-
-
-def _renamed(desk: Desk, selected: frozenset[str]) -> dict[str, tuple[str, HeadRow, ReceiptBody | None]]:
-    """Models with a former name: only while the old head has a token and the new one none."""
-    found = {}
-    for name in sorted(selected):
-        model = desk.compiled.models[name]
-        old_name = model.file.renamed_from
-        if not old_name or model.kind == "ephemeral" or old_name in desk.compiled.models:
-            continue
-        old, new = desk.facts.head(old_name), desk.facts.head(name)
-        if old.token is not None and new.token is None:
-            found[name] = (old_name, old, desk.facts.body(old_name))
-    return found
-
-
-def _remade(model: CompiledModel, body: ReceiptBody | None) -> bool:
-    """Whether a renamed model is made anew and the old relation dropped, instead of moved.
-
-    So it is for a view at another name: it holds no rows, and what it reads may have been renamed beside it, so that a view
-    that was only moved would be broken until the next run.
-    """
-    return body is not None and body.kind == "view" and model.kind == "view" and body.relation != f"{model.schema}.{model.relation}"
 
 
 def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item], changing: Mapping[str, Changing]) -> Item | None:

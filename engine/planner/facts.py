@@ -70,6 +70,8 @@ class Facts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rows that are there now, of tables whose promise alone moved."""
     dependents: dict[tuple[str, str], tuple[tuple[str, str], ...]]
     """By relation (schema, name folded): views that read it and that no model of the project makes."""
+    strays: dict[tuple[str, str], ReceiptBody] = {}
+    """By relation (schema, name folded): what we made there for a model that stands elsewhere now."""
     observations: tuple[Observation, ...]
     unanswered: dict[str, str] = {}
     """By model: why its bounds could not be asked for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from interlock.engine.compiler.compiled import CompiledModel
-from interlock.engine.planner.choice import VALIDITY, Choice, Desk, files_of, relation_kind
+from interlock.engine.planner.choice import VALIDITY, Choice, Desk, definition_moved, files_of, relation_kind
 from interlock.engine.planner.cursors import open_ended, until_of
 from interlock.engine.planner.facts import head_of, target_of
 from interlock.engine.planner.frame import Frame, cursor_column, key_of, rows_checks, strategy_of, validity_type
@@ -15,7 +15,7 @@ from interlock.engine.planner.statements import statements_of
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import relation, string
-from interlock.engine.warehouse.protocol import HeadRow, Statement
+from interlock.engine.warehouse.protocol import HeadRow, RelationSeen, Statement
 from interlock.machines.evidence import CheckPin, Column, Head, Missing, Present, ReceiptBody, SourceSeen, Span
 from interlock.machines.records import digest_of
 
@@ -211,16 +211,16 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
 # --- items without a model --------------------------------------------------------------------------------------------
 
 
-def drop_item(head: HeadRow, body: ReceiptBody, schema: str, name: str, kind: Literal["table", "view"], reason: str) -> Item:
-    """Drops the relation of a model that the project no longer has."""
-    rel = relation(schema, name)
+def drop_item(key: str, head: HeadRow, token: str | None, body: ReceiptBody, seen: RelationSeen, reason: str) -> Item:
+    """Drops a relation that no model makes any more. `key` is the head that the drop stands on: its own where the model lives on."""
+    rel = relation(seen.schema, seen.name)
     return Item(
-        model=head.model,
+        model=key,
         kind="orphan",
         action="drop",
         reasons=(reason,),
-        schema=schema,
-        relation=name,
+        schema=seen.schema,
+        relation=seen.name,
         layer=0,
         digests=body.digests,
         parts=body.parts,
@@ -228,10 +228,10 @@ def drop_item(head: HeadRow, body: ReceiptBody, schema: str, name: str, kind: Li
         canonical=body.canonical,
         relation_kind="none",
         head=head_of(head, body),
-        target=Present(kind=kind, token=head.token, columns=body.shape),
+        target=Present(kind=seen.kind, token=token, columns=body.shape),
         token=None,
         sets_token="clear",
-        statements=(control.READ_HEADS, write.drop(kind, rel), control.INSERT_RECEIPT, control.FENCE),
+        statements=(control.READ_HEADS, write.drop(seen.kind, rel), control.INSERT_RECEIPT, control.FENCE),
     )
 
 
@@ -248,8 +248,12 @@ def move_item(frame: Frame, model: CompiledModel, old: HeadRow, body: ReceiptBod
         model=model.name,
         kind=model.kind if model.kind != "ephemeral" else "view",
         action="move",
-        reasons=(f"it was `{old.model}`: its relation and its history move along",),
-        notes=("its text changed too: the next run builds it",) if body.digests.definition != model.digests.definition else (),
+        reasons=(
+            f"it was `{old.model}`: its relation and its history move along"
+            if old.model != model.name
+            else f"it stood at {body.relation}, and its alias says {model.relation} now: it moves there with its history",
+        ),
+        notes=("its definition changed too: that is the next run's work",) if definition_moved(frame.desk.compiled, model, body) else (),
         strategy=strategy_of(model),
         schema=model.schema,
         relation=model.relation,
@@ -266,5 +270,5 @@ def move_item(frame: Frame, model: CompiledModel, old: HeadRow, body: ReceiptBod
         token=old.token,
         sets_token="keep",
         statements=tuple(statements),
-        renamed_from=old.model,
+        renamed_from=old.model if old.model != model.name else None,
     )

@@ -63,6 +63,25 @@ def read_published(reader: Reader, project: str, models: Sequence[str]) -> dict[
     return {**found, **{head.model: (head, body_of(row) if row is not None else None) for head, row in rows}}
 
 
+def strays_in(reader: Reader, project: str, catalog: Catalog, heads: Iterable[HeadRow]) -> dict[tuple[str, str], ReceiptBody]:
+    """Relations that receipts of ours left and that no head stands for: a model that was given another schema or alias left them.
+
+    Receipts are looked through only where a relation carries a token that is no head's, which is then named in every plan.
+    """
+    known = {head.token for head in heads}
+    tokens = sorted({seen.token for seen in catalog.relations.values() if seen.token is not None and seen.token not in known})
+    if not tokens:
+        return {}
+    found = {}
+    for row in reader.receipts_that_left(project, tokens):
+        body = body_of(row)
+        schema, _, name = body.relation.lower().partition(".")
+        seen = catalog.find(schema, name)
+        if seen is not None and seen.token == body.token and seen.kind == body.kind:
+            found[schema, name] = body
+    return found
+
+
 def look(
     reader: Reader | None,
     *,
@@ -132,6 +151,7 @@ def look(
         contents=_contents(reader, compiled, selected, bodies, catalog, options, unreadable) if options.verify_content == "yes" else {},
         counts=_counts(reader, compiled, selected, bodies, catalog, options, unreadable),
         dependents=_dependents(catalog, compiled),
+        strays=strays_in(reader, project, catalog, heads) if reader is not None else {},
         observations=tuple(observations),
         unanswered=unanswered,
         unreadable=unreadable,

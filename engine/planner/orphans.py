@@ -1,54 +1,94 @@
-"""Relations of models that the project no longer has: listed, and dropped only where that is asked and nothing is left that reads them."""
+"""Relations that no model makes any more: listed, and dropped only where that is asked and nothing is left that reads them. Pure.
+
+They were made for models that the project no longer has, or that have another schema or alias now.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from interlock.engine.compiler.compiled import CompiledModel
-from interlock.engine.planner.choice import Desk, refuse
+from interlock.engine.compiler.names import physical
+from interlock.engine.planner.bystanders import MAKES
+from interlock.engine.planner.choice import Choice, Desk, refuse
+from interlock.engine.planner.choose import former_place
 from interlock.engine.planner.facts import head_of
 from interlock.engine.planner.items import drop_item
-from interlock.engine.planner.plan import Item, Options
-from interlock.engine.warehouse.duckdb.dependents import Place
+from interlock.engine.planner.plan import Item
+from interlock.engine.warehouse.duckdb.dependents import Place, names_in
 from interlock.engine.warehouse.protocol import HeadRow, RelationSeen
-from interlock.machines.evidence import ReceiptBody
+from interlock.machines.evidence import Present, ReceiptBody
 
 
-def orphans_of(desk: Desk, moved: frozenset[str]) -> list[HeadRow]:
-    """Heads of models that are gone from the project, and whose relations may still stand."""
+class Orphan(NamedTuple):
+    """A relation of ours that no model makes any more."""
 
-    def is_orphan(head: HeadRow) -> bool:
+    key: str
+    """Of its item, and of the head that a drop stands on: the deleted model, or the relation's own name where the model lives on."""
+    model: str
+    relation: str
+    head: HeadRow
+    token: str | None
+    body: ReceiptBody | None
+    seen: RelationSeen | None
+
+    @property
+    def place(self) -> Place:
+        """Where it stands, as the warehouse compares names."""
+        schema, _, name = self.relation.lower().partition(".")
+        return schema, name
+
+
+def orphans_of(desk: Desk, moved: frozenset[str]) -> list[Orphan]:
+    """Of models that are gone from the project, and whose relations may still stand."""
+    found = []
+    for head in sorted(desk.facts.heads.values(), key=lambda head: head.model):
         known = desk.compiled.models.get(head.model)
-        left = head.token is not None and head.model not in moved and (known is None or known.kind == "ephemeral")
-        return left and not _is_gone(desk, head)
-
-    return sorted((head for head in desk.facts.heads.values() if is_orphan(head)), key=lambda head: head.model)
-
-
-def relation_of(desk: Desk, head: HeadRow) -> str:
-    """Where an orphan stands."""
-    body = desk.facts.body(head.model)
-    if body is not None:
-        return body.relation
-    seen = _seen(desk, head)
-    return "" if seen is None else f"{seen.schema}.{seen.name}"
+        if head.token is None or head.model in moved or (known is not None and known.kind != "ephemeral"):
+            continue
+        body, seen = desk.facts.body(head.model), _seen(desk, head)
+        if body is not None and seen is None and desk.facts.catalog.find(*body.relation.split(".", 1)) is None:
+            continue  # somebody dropped it already: nothing is left to do, and nothing to refuse
+        relation = body.relation if body is not None else f"{seen.schema}.{seen.name}" if seen is not None else ""
+        found.append(Orphan(head.model, head.model, relation, head, head.token, body, seen))
+    return found
 
 
-def why_dropped(head: HeadRow, options: Options, former: set[str]) -> str:
-    """Why this plan drops an orphan; empty where it does not."""
-    if options.drop_orphans == "yes":
-        return "the project has no such model any more, and --drop-orphans was asked"
-    return "the view was renamed, and is made under its new name" if head.model in former else ""
+def strays_of(desk: Desk, moved: Collection[str]) -> list[Orphan]:
+    """At former places of models: left by earlier plans, and by what this one makes at another place instead of moving it."""
+    found = []
+    for place, body in desk.facts.strays.items():
+        seen = desk.facts.catalog.find(*place)
+        if seen is not None:
+            found.append(_stray(desk, body.model, seen, body))
+    for name in sorted(desk.selected - frozenset(moved)):
+        before, receipt = former_place(desk, desk.compiled.models[name]), desk.facts.body(name)
+        if before is not None and receipt is not None:
+            found.append(_stray(desk, name, before, receipt))
+    return sorted(found, key=lambda stray: stray.relation)
 
 
-def drops(desk: Desk, leaving: Sequence[tuple[HeadRow, str]]) -> tuple[Item, ...]:
+def _stray(desk: Desk, model: str, seen: RelationSeen, body: ReceiptBody) -> Orphan:
+    relation = f"{seen.schema}.{seen.name}"
+    return Orphan(relation, model, relation, desk.facts.head(relation), seen.token, body, seen)
+
+
+def _seen(desk: Desk, head: HeadRow) -> RelationSeen | None:
+    return next((seen for seen in desk.facts.catalog.relations.values() if seen.token == head.token), None)
+
+
+# --- dropping them ----------------------------------------------------------------------------------------------------
+
+
+def drops(desk: Desk, leaving: Sequence[Orphan], remade: Mapping[str, str]) -> tuple[Item, ...]:
     """What is dropped, or refused since something reads it that stays. What is dropped beside it does not count, and goes first."""
-    gone = {head.token for head, _ in leaving}
+    gone = {each.token for each in leaving}
     while True:
-        items = tuple(_drop(desk, head, reason, frozenset(gone)) for head, reason in leaving)
-        stays = {head.token for (head, _), item in zip(leaving, items, strict=True) if item.action != "drop"} & gone
+        items = tuple(_drop(desk, each, remade.get(each.model), frozenset(gone)) for each in leaving)
+        stays = {each.token for each, item in zip(leaving, items, strict=True) if item.action != "drop"} & gone
         if not stays:
             break
         gone -= stays
@@ -58,7 +98,7 @@ def drops(desk: Desk, leaving: Sequence[tuple[HeadRow, str]]) -> tuple[Item, ...
 
 def tokens(items: Sequence[Item]) -> frozenset[str | None]:
     """Tokens of the relations that these items drop."""
-    return frozenset(item.head.token for item in items if item.action == "drop")
+    return frozenset(item.target.token for item in items if item.action == "drop" and isinstance(item.target, Present))
 
 
 def after_drops(desk: Desk, item: Item, place: Place, dropped: Sequence[Item]) -> Item:
@@ -70,44 +110,91 @@ def after_drops(desk: Desk, item: Item, place: Place, dropped: Sequence[Item]) -
     return msgspec.structs.replace(item, upstreams=tuple(sorted({*item.upstreams, *names})))
 
 
+def settled(
+    desk: Desk,
+    items: Sequence[Item],
+    orphans: Sequence[Orphan],
+    remade: Mapping[str, str],
+    chosen: Mapping[str, Choice],
+    layers: Mapping[str, int],
+) -> list[Item]:
+    """The drops beside everything else that the plan does.
+
+    A table goes only after what is made in its place, and after the views that read it until then. A view holds no rows, and
+    goes first. What one of the project's own views still reads, since this plan does not make it anew, stays.
+
+    Args:
+        desk: what may be looked at.
+        items: as `drops` made them.
+        orphans: among them those that these items drop.
+        remade: by former name of a model: the one that this plan makes in its place.
+        chosen: what this plan does with each model.
+        layers: of its other items.
+    """
+    by_key = {each.key: each for each in orphans}
+    views = {place_of(model): name for name, model in desk.compiled.models.items() if model.kind == "view"} if items else {}
+    reads = {name: names_in(seen) for place, name in views.items() if (seen := desk.facts.catalog.find(*place)) is not None}
+    found = []
+    for item in items:
+        each = by_key[item.model]
+        made_instead = remade.get(each.model, each.model)
+        if item.action != "drop" or each.body is None:
+            found.append(item)
+            continue
+        if made_instead in chosen and chosen[made_instead].action == "refuse" and desk.facts.head(each.model).token == each.token:
+            continue  # what would stand in its place is refused
+        readers = [name for name, read in reads.items() if each.place in read]
+        left = [f"view `{name}`" for name in readers if name not in chosen or chosen[name].action not in MAKES]
+        left += [f"source `{name}`" for name in desk.compiled.sources if _is_at(desk, name, each.place)]
+        if left:
+            because = f"it is read by {', '.join(left)}, which would break"
+            found.append(_refused(each, each.body, "P420", because, "take those along, or change them first"))
+            continue
+        after = {*readers, *([made_instead] if made_instead in chosen and chosen[made_instead].action != "no_op" else [])}
+        is_table = isinstance(item.target, Present) and item.target.kind == "table"
+        found.append(msgspec.structs.replace(item, upstreams=tuple(sorted({*item.upstreams, *after}))) if is_table else item)
+    known = dict(layers)
+    for _ in found:
+        known.update({item.model: max((known.get(name, 0) + 1 for name in item.upstreams), default=0) for item in found})
+    return [msgspec.structs.replace(item, layer=known[item.model]) for item in found]
+
+
 def place_of(model: CompiledModel) -> Place:
     """Where a model's relation stands, as the warehouse compares names."""
     return (model.schema.lower(), model.relation.lower())
 
 
-def _is_gone(desk: Desk, head: HeadRow) -> bool:
-    """Whether somebody dropped it already: then nothing is left to do, and nothing to refuse."""
-    body = desk.facts.body(head.model)
-    if body is None or _seen(desk, head) is not None:
-        return False
-    return desk.facts.catalog.find(*body.relation.split(".", 1)) is None
+def _is_at(desk: Desk, source: str, place: Place) -> bool:
+    schema, name = physical(desk.compiled.sources[source].source, desk.target)
+    return (schema.lower(), name.lower()) == place
 
 
-def _seen(desk: Desk, head: HeadRow) -> RelationSeen | None:
-    return next((seen for seen in desk.facts.catalog.relations.values() if seen.token == head.token), None)
-
-
-def _drop(desk: Desk, head: HeadRow, reason: str, gone: frozenset[str | None]) -> Item:
-    body, seen = desk.facts.body(head.model), _seen(desk, head)
-    if body is None:
-        message = f"receipt of {head.model} was not read"
+def _drop(desk: Desk, each: Orphan, successor: str | None, gone: frozenset[str | None]) -> Item:
+    if each.body is None:
+        message = f"receipt of {each.model} was not read"
         raise AssertionError(message)
-    schema, name = body.relation.split(".", 1)
-    if seen is None:
-        return _refused(head, body, "P417", f"{body.relation} was replaced: what stands there is not ours", "drop it by hand")
-    places = desk.facts.dependents.get((schema.lower(), name.lower()), ())
+    if each.seen is None:
+        return _refused(each, each.body, "P417", f"{each.relation} was replaced: what stands there is not ours", "drop it by hand")
+    places = desk.facts.dependents.get(each.place, ())
     readers = [place for place in places if (found := desk.facts.catalog.find(*place)) is not None and found.token not in gone]
     if readers:
         because = f"it is read by {', '.join(f'{a}.{b}' for a, b in readers)}, which would break"
-        return _refused(head, body, "P420", because, "drop those views first")
-    return drop_item(head, body, seen.schema, seen.name, seen.kind, reason)
+        return _refused(each, each.body, "P420", because, "drop those views first")
+    reason = "the project has no such model any more, and --drop-orphans was asked"
+    if successor is not None:
+        reason = f"it was renamed, and is made under its new name `{successor}`"
+    elif each.key != each.model:
+        now = desk.compiled.models.get(each.model)
+        reason = f"`{each.model}` stands at {now.schema}.{now.relation} now" if now is not None else f"`{each.model}` was moved away"
+        reason += ", and --drop-orphans was asked"
+    return drop_item(each.key, each.head, each.token, each.body, each.seen, reason)
 
 
-def _refused(head: HeadRow, body: ReceiptBody, code: str, because: str, remedy: str) -> Item:
-    schema, name = body.relation.split(".", 1)
+def _refused(each: Orphan, body: ReceiptBody, code: str, because: str, remedy: str) -> Item:
+    schema, _, name = each.relation.partition(".")
     choice = refuse(code, because, remedy)
     return Item(
-        model=head.model,
+        model=each.key,
         kind="orphan",
         action="refuse",
         reasons=choice.reasons,
@@ -116,6 +203,6 @@ def _refused(head: HeadRow, body: ReceiptBody, code: str, because: str, remedy: 
         layer=0,
         digests=body.digests,
         relation_kind="none",
-        head=head_of(head, body),
+        head=head_of(each.head, body),
         refusal=choice.refusal,
     )

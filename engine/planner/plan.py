@@ -187,9 +187,10 @@ class SourcePin(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class OrphanSeen(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A relation that was made for a model that the project no longer has."""
+    """A relation that no model makes any more."""
 
     model: str
+    """That it was made for: the project no longer has it, or it stands elsewhere now."""
     relation: str
 
 

@@ -134,10 +134,10 @@ def _untouched(body: PlanBody) -> list[str]:
     for item in body.items:
         if item.action == "no_op" and item.notes:
             lines += [f"  note on {one_line(item.model)}: {one_line(note)}" for note in item.notes]
-    planned = {item.model for item in body.items if item.action in {"drop", "move"}}
-    orphans = [orphan for orphan in body.orphans if orphan.model not in planned]
+    planned = {f"{item.schema}.{item.relation}" for item in body.items if item.action == "drop"}
+    orphans = [orphan for orphan in body.orphans if orphan.relation not in planned]
     if orphans:
-        lines += ["", f"{counted(len(orphans), 'relation')} of models that the project no longer has (`--drop-orphans` plans to drop them)"]
+        lines += ["", f"{counted(len(orphans), 'relation')} that no model makes any more (`--drop-orphans` plans to drop them)"]
         lines += [f"  {one_line(orphan.relation)}, made for {one_line(orphan.model)}" for orphan in orphans]
     return lines
 

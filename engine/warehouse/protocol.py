@@ -154,6 +154,13 @@ class Reader(Protocol):
         """Receipts by id, in one query; an id that is not there is not in the answer."""
         ...
 
+    def receipts_that_left(self, project: str, tokens: Sequence[str]) -> tuple[ReceiptRow, ...]:
+        """The last receipts that left relations with these tokens, but for tokens that are any project's heads' now.
+
+        The one question that looks through receipts: for relations at places where their models no longer stand.
+        """
+        ...
+
     def receipt_exists(self, project: str) -> bool:
         """Whether any receipt of the project stands in the warehouse."""
         ...

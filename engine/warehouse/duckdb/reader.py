@@ -43,6 +43,10 @@ WHERE h.project = $project AND h.model IN (SELECT unnest(CAST($models AS VARCHAR
 _RECEIPTS = f"""SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS}
 WHERE project = $project AND receipt IN (SELECT unnest(CAST($ids AS VARCHAR[])))"""
 _RECEIPT = f"SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS} WHERE receipt = $id AND project = $project"
+_LEFT = f"""WITH left_with AS (SELECT * FROM {RECEIPTS} WHERE project = $project
+AND json_extract_string(body, '$.token') IN (SELECT unnest(CAST($tokens AS VARCHAR[])) EXCEPT SELECT token FROM {HEADS}))
+SELECT receipt, model, run, attempt, previous, body FROM left_with
+WHERE receipt NOT IN (SELECT previous FROM left_with WHERE previous IS NOT NULL) ORDER BY receipt"""
 _ANY_RECEIPT = f"SELECT 1 FROM {RECEIPTS} WHERE project = $project LIMIT 1"
 _LAST_SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project ORDER BY serial DESC LIMIT 1"
 _SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project AND run = $run"
@@ -133,11 +137,11 @@ class DuckDBReader:
             rows = self._control_rows("receipts", _RECEIPT, {"project": project, "id": ids[0]})
         else:
             rows = self._control_rows("receipts", _RECEIPTS, {"project": project, "ids": list(ids)})
-        found: dict[str, ReceiptRow] = {}
-        for row in rows:
-            body = str(row[5]).encode()
-            found[row[0]] = ReceiptRow(receipt=row[0], model=row[1], run=row[2], attempt=row[3], previous=row[4], body=body)
-        return found
+        return {row[0]: _receipt(row) for row in rows}
+
+    def receipts_that_left(self, project: str, tokens: Sequence[str]) -> tuple[ReceiptRow, ...]:
+        """The last receipts that left relations with these tokens, but for tokens that are any project's heads' now."""
+        return tuple(_receipt(row) for row in self._control_rows("receipts", _LEFT, {"project": project, "tokens": list(tokens)}))
 
     def receipt_exists(self, project: str) -> bool:
         """Whether any receipt of the project stands in the warehouse."""
@@ -231,6 +235,11 @@ def _catalog(schemas: frozenset[str], tables: list[Row], views: list[Row], colum
     for schema, name, comment, text in views:
         add("view", schema, name, comment, text, None)
     return Catalog(relations=relations, schemas=schemas)
+
+
+def _receipt(row: Row) -> ReceiptRow:
+    body = str(row[5]).encode()
+    return ReceiptRow(receipt=row[0], model=row[1], run=row[2], attempt=row[3], previous=row[4], body=body)
 
 
 def _seal(project: str, rows: list[Row]) -> SealRow | None:
