@@ -107,9 +107,8 @@ def _fresh_parts(question: Freshness, as_of: str) -> tuple[str, str, str]:
     greatest = f"max({identifier(question.column)})"
     moment = f"timezone({string(question.zone)}, CAST({greatest} AS TIMESTAMP))" if question.zone else f"CAST({greatest} AS TIMESTAMPTZ)"
     age = f"(epoch({as_of_literal(as_of)}) - epoch({moment}))"
-    failing = (
-        f"CASE WHEN {greatest} IS NULL THEN NULL WHEN {age} > {question.max_age_seconds} OR {age} < -{FUTURE_SECONDS_MAX} THEN 1 ELSE 0 END"
-    )
+    # An infinite time has no age: what is not known to be in bounds is not fresh.
+    failing = f"CASE WHEN {greatest} IS NULL THEN NULL WHEN {age} <= {question.max_age_seconds} AND {age} >= -{FUTURE_SECONDS_MAX} THEN 0 ELSE 1 END"
     return greatest, age, failing
 
 

@@ -124,9 +124,11 @@ def _fresh(check: SourceCheck, rows: int, said: Mapping[str, Any]) -> SourceVerd
     if said["failing"] == 0:
         return _verdict(check, "passed", failing=0)
     age, newest = said["age"], f"its newest `{check.column}` is {said['newest']}"
-    if age is None or age < 0:
-        ahead = "" if age is None else f"{_span(-age)} after the plan's time, "
-        return _verdict(check, "failed", f"{newest}, {ahead}and a time in the future is not fresh", failing=1)
+    if age is None:
+        return _verdict(check, "failed", f"{newest}, of which no age can be told", failing=1)
+    if age < 0:
+        because = f"{newest}, {_span(-age)} after the plan's time, and a time in the future is not fresh"
+        return _verdict(check, "failed", because, failing=1)
     return _verdict(check, "failed", f"{newest}, {_span(age)} before the plan's time; {_span(said['allowed'])} is allowed", failing=1)
 
 
