@@ -95,6 +95,7 @@ def ground_of(ctx: Context, *, writes: bool) -> Ground:
         redact=ctx.redact,
         read=ctx.read,
         variables=ctx.variables,
+        cache=ctx.cache,
     )
 
 

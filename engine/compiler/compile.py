@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import structs
@@ -10,11 +10,12 @@ from msgspec import structs
 from interlock.engine.compiler.analysis import Context
 from interlock.engine.compiler.checks import CheckBinder, Draft, Stands, texts_of
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
-from interlock.engine.compiler.digests import SEMANTICS_VERSION, environment_of
+from interlock.engine.compiler.digests import environment_of
 from interlock.engine.compiler.finish import finished
 from interlock.engine.compiler.graph import in_order, layers_of
 from interlock.engine.compiler.macros import macros_of
 from interlock.engine.compiler.names import Names, Node
+from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.compiler.sources import SourceCompiler, bound_name
 from interlock.engine.compiler.text import wrapped
 from interlock.engine.compiler.unit import Surroundings, Unit
@@ -46,6 +47,13 @@ def compile_project(
     Raises:
         Refused: the target has a setting that the warehouse does not take.
     """
+    return compilation_of(project, target, as_of=as_of, world=world, only=only)[1]
+
+
+def compilation_of(
+    project: Project, target: TargetConfig, *, as_of: str, world: World | None, only: frozenset[str] | None
+) -> tuple[Compilation, Compiled]:
+    """As `compile_project`; and what it came from, for those who keep it."""
     try:
         binder = Binder(settings.statements(target))
     except (UnknownSetting, ValueError) as error:
@@ -59,10 +67,13 @@ def compile_project(
         )
         raise Refused(finding) from error
     with binder:
-        return _Compilation(project, target, as_of=as_of, world=world, only=only, binder=binder).run()
+        compilation = Compilation(project, target, as_of=as_of, world=world, only=only, binder=binder)
+        return compilation, compilation.run()
 
 
-class _Compilation:
+class Compilation:
+    """One compiling: what is known of each model on the way."""
+
     def __init__(
         self, project: Project, target: TargetConfig, *, as_of: str, world: World | None, only: frozenset[str] | None, binder: Binder
     ) -> None:
@@ -81,6 +92,7 @@ class _Compilation:
         self.findings: list[Diagnostic] = list(self.macros.findings)
 
     def run(self) -> Compiled:
+        """Compile everything that is wanted."""
         wanted = set(self.names.nodes) if self.only is None else set(self.only) & set(self.names.nodes)
         files = [file for files in (self.project.models, self.project.seeds) for name, file in files.items() if name in wanted]
         parser.look_ahead(text for file in files for text in _texts(file))
@@ -99,7 +111,7 @@ class _Compilation:
         layers = layers_of(order, edges, ephemeral)
         around = self._surroundings()
         models: dict[str, CompiledModel] = {}
-        for step in _steps(order, edges):
+        for step in in_steps(order, edges):
             self._bind_ahead([self.units[name] for name in step], edges, around)
             for name in step:
                 self._bind(self.units[name], edges[name], around)
@@ -113,10 +125,10 @@ class _Compilation:
         return Compiled(
             models=models,
             sources=dict(sorted(self.sources.done.items())),
-            layers=_layers(order, layers, ephemeral),
+            layers=stored_layers(order, layers, ephemeral),
             macros=tuple(macro.statement for macro in self.macros.ordered),
-            children=_children(self.units, edges),
-            findings=findings_in_order([*self.findings, *self._found_in_sources(), *self._found_in_units()]),
+            children=children_of(self.units, edges),
+            findings=findings_in_order([*self.findings, *self.found_in_sources(), *self._found_in_units()]),
             semantics_version=SEMANTICS_VERSION,
             engine=parser.ENGINE,
             variables=self._variables(),
@@ -125,7 +137,7 @@ class _Compilation:
     def _found_in_units(self) -> list[Diagnostic]:
         return [found for name, unit in self.units.items() if not self._is_deployed(name) for found in unit.all_findings()]
 
-    def _found_in_sources(self) -> list[Diagnostic]:
+    def found_in_sources(self) -> list[Diagnostic]:
         """Findings of the sources that are read; what only a deployed table was made from is nobody's concern now."""
         read: set[str] = set()
         for name, unit in self.units.items():
@@ -328,11 +340,7 @@ class _Compilation:
         )
 
     def _variables(self) -> tuple[str, ...]:
-        found: set[str] = set()
-        for unit in self.units.values():
-            found.update(unit.analysis.variables if unit.analysis is not None else ())
-            for drafted in unit.drafts:
-                found.update(drafted.variables())
+        found = {name for unit in self.units.values() for name in unit.variables()}
         for macro in self.macros.ordered:
             found.update(macro.variables)
         return tuple(sorted(found))
@@ -348,7 +356,7 @@ def _repeats(columns: tuple[Column, ...]) -> bool:
     return len({column.name.lower() for column in columns}) < len(columns)
 
 
-def _steps(order: list[str], edges: dict[str, set[str]]) -> list[list[str]]:
+def in_steps(order: list[str], edges: Mapping[str, set[str]]) -> list[list[str]]:
     """The order in steps whose members do not read each other, so that their shadows can be made together."""
     depth: dict[str, int] = {}
     for name in order:
@@ -359,12 +367,14 @@ def _steps(order: list[str], edges: dict[str, set[str]]) -> list[list[str]]:
     return steps
 
 
-def _layers(order: list[str], layers: dict[str, int], ephemeral: frozenset[str]) -> tuple[tuple[str, ...], ...]:
+def stored_layers(order: list[str], layers: Mapping[str, int], ephemeral: frozenset[str]) -> tuple[tuple[str, ...], ...]:
+    """By layer, those of which a relation is made."""
     stored = [name for name in order if name not in ephemeral]
     return tuple(tuple(sorted(name for name in stored if layers[name] == layer)) for layer in sorted({layers[name] for name in stored}))
 
 
-def _children(units: dict[str, Unit], edges: dict[str, set[str]]) -> dict[str, tuple[str, ...]]:
+def children_of(units: Iterable[str], edges: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+    """Who reads each."""
     found: dict[str, set[str]] = {name: set() for name in units}
     for name, reads in edges.items():
         for read in reads:

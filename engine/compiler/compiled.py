@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from interlock.engine.diagnostics import Diagnostic
@@ -121,7 +122,7 @@ class CompiledSource(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Compiled(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The whole project, compiled. Models are in an order in which each follows what it reads."""
 
-    models: dict[str, CompiledModel]
+    models: Mapping[str, CompiledModel]
     sources: dict[str, CompiledSource]
     layers: tuple[tuple[str, ...], ...]
     macros: tuple[str, ...]

@@ -9,13 +9,11 @@ import msgspec
 
 from interlock.engine.compiler.compiled import NodeKind
 from interlock.engine.compiler.contracts import Promises
+from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.project.project import Check, Contract, ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import parser
 from interlock.machines.evidence import Column
 from interlock.machines.records import digest, digest_of
-
-SEMANTICS_VERSION: Final = 1
-"""Raised only when the SQL that we make, or what a file means, changes."""
 
 NOT_IN_DEFINITION: Final = frozenset({"as_of", "until"})
 """Variables whose values change with every plan and are no edit."""

@@ -25,7 +25,7 @@ from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
 from interlock.engine.compiler.types import canonical_type
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean, nearest
-from interlock.engine.project.project import ModelFile, SeedFile
+from interlock.engine.project.project import ModelFile, Relationships, SeedFile
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.engine.warehouse.duckdb.parser import Tree
 from interlock.engine.warehouse.target import TargetConfig
@@ -121,6 +121,22 @@ class Unit:
     def all_nodes(self) -> list[Node]:
         """Everything that it or one of its checks names."""
         return [*self.texts_read(), *(node for each in self.drafts for node in each.reads())]
+
+    def names_written(self) -> list[tuple[tuple[str, ...], Node]]:
+        """Every path that its texts write, and what it means."""
+        looked = [self.analysis, *(each.analysis for each in self.drafts)]
+        found = [(place.reference.path, place.node) for each in looked if each is not None for place in each.places]
+        found += [
+            (tuple(each.check.question.to.split(".")), each.to)
+            for each in self.drafts
+            if each.to is not None and isinstance(each.check.question, Relationships)
+        ]
+        return found
+
+    def variables(self) -> set[str]:
+        """Variables that its texts read."""
+        found = set(self.analysis.variables if self.analysis is not None else ())
+        return found.union(*(each.variables() for each in self.drafts))
 
     def errors(self) -> bool:
         """Whether something is wrong with it."""

@@ -281,7 +281,7 @@ class _Loader:
             has_sidecar = sidecar_path in sidecars
             sidecars.discard(sidecar_path)
             name = self.name("model", path)
-            key, known = self.known(path, *([sidecar_path] if has_sidecar else []), *_defaults_above(path))
+            key, known = self.known(path, *([sidecar_path] if has_sidecar else []), *defaults_above(path))
             if name is not None and known is not None:
                 found[name], self.ones[name] = known.file, known
                 continue
@@ -422,7 +422,7 @@ class _Loader:
                     )
 
 
-def _defaults_above(path: str) -> list[str]:
+def defaults_above(path: str) -> list[str]:
     """Where the defaults of a file's folders would stand, nearest first."""
     parts = path.split("/")
     return ["/".join([*parts[:depth], DEFAULTS]) for depth in range(len(parts) - 1, 0, -1)]

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Literal
 
 from interlock.engine.clock import moment as moment_of
-from interlock.engine.compiler.digests import SEMANTICS_VERSION
+from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.diagnostics import Diagnostic, Refused, refused
 from interlock.engine.ledger.reader import LedgerWhole
 from interlock.engine.ledger.writer import Ledger

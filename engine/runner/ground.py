@@ -12,9 +12,11 @@ from typing import Literal
 
 import msgspec
 
+from interlock.engine.cache.store import Cache
 from interlock.engine.clock import Clock, stamp
 from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.compiled import Compiled
+from interlock.engine.compiler.remembered import compile_known
 from interlock.engine.compiler.sources import database_alias, match_files, source_sql
 from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, nearest, refused
@@ -44,6 +46,7 @@ class Ground:
     variables: Mapping[str, str]
     """`--vars` of this command."""
     command: str = ""
+    cache: Cache | None = None
 
     @property
     def directory(self) -> Path:
@@ -180,7 +183,7 @@ class Ground:
 
     def compile_in(self, world: World, as_of: str) -> Compiled:
         """Compile the whole project in a world that was looked at."""
-        compiled = compile_project(self.project, self.target, as_of=as_of, world=world)
+        compiled = compile_known(self.project, self.target, as_of=as_of, world=world, cache=self.cache)
         return msgspec.structs.replace(compiled, findings=(*compiled.findings, *self._unread(compiled)))
 
     def _unread(self, compiled: Compiled) -> list[Diagnostic]:
