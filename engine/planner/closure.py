@@ -16,13 +16,14 @@ BUILT_IN = frozenset({"as_of", "until", "target"})
 
 def closure_of(project: Project, target: TargetConfig, compiled: Compiled, models: frozenset[str]) -> dict[str, str]:
     """Each thing that the models read, by a key that `value_of` can look up again."""
-    keys: set[str] = {"target", "macros"}
+    keys: set[str] = {"target", "macros", "lock"}
     for name in models:
         model = compiled.models[name]
         keys.add(f"file:{model.path}")
         keys.add(f"file:{PurePosixPath(model.path).with_suffix('.toml')}")
         keys |= {f"file:{folder}/_defaults.toml" for folder in _folders(model.path)}
         keys |= {f"source:{source}" for source in model.sources}
+        keys |= {f"pin:{source}" for source in model.sources if source in project.pinned}
         keys |= {f"var:{variable}" for variable in _own(model.variables)}
     return {key: value_of(project, target, key) for key in sorted(keys)}
 
@@ -41,6 +42,10 @@ def value_of(project: Project, target: TargetConfig, key: str) -> str:
             return digest_of("closure", {"schema": target.schema, "settings": dict(target.settings), "type": target.type})
         case "macros":
             return digest_of("closure", [[macro.path, macro.text] for macro in project.macros])
+        case "lock":
+            return digest_of("closure", project.pinned) if project.pinned else ABSENT
+        case "pin":
+            return ", ".join(f"{column} {kind}" for column, kind in project.pinned.get(name, {}).items()) or ABSENT
         case "file":
             return project.digests.get(name, ABSENT)
         case "source":

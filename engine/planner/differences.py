@@ -93,18 +93,25 @@ def _belongs(body: PlanBody, project: Project, target: TargetConfig, now: Now) -
 
 
 def _files(body: PlanBody, project: Project, target: TargetConfig) -> list[Difference]:
-    found = []
-    for key, planned in body.closure.items():
-        there = value_of(project, target, key)
-        if there != planned:
-            found.append(
-                Difference(code="P406", subject=key.partition(":")[2] or key, planned=_short(planned), found=_short(there), remedy=AGAIN)
-            )
-    return found
+    now = {key: value_of(project, target, key) for key in body.closure}
+    moved = {key: (planned, now[key]) for key, planned in body.closure.items() if now[key] != planned}
+    if any(key.startswith("pin:") for key in moved):
+        moved.pop("lock", None)  # which of the pins it is says more
+    return [
+        Difference(code="P406", subject=_subject(key), planned=_short(key, planned), found=_short(key, there), remedy=AGAIN)
+        for key, (planned, there) in moved.items()
+    ]
 
 
-def _short(digest: str) -> str:
-    return digest if digest == ABSENT else digest[:12]
+def _subject(key: str) -> str:
+    kind, _, name = key.partition(":")
+    if kind in {"lock", "pin"}:
+        return f"sources.lock.toml: {name}".removesuffix(": ")
+    return name or kind
+
+
+def _short(key: str, value: str) -> str:
+    return value if value == ABSENT or key.startswith("pin:") else value[:12]
 
 
 def _sources(body: PlanBody, now: Now) -> list[Difference]:
