@@ -36,12 +36,6 @@ FILES = {
     "models/t.toml": 'materialized = "table"\n',
 }
 BESIDE = "world.duckdb.interlock"
-POINTS = (
-    *("warehouse.commit.before", "warehouse.commit.after", "warehouse.create.after", "warehouse.insert.after", "warehouse.fence.before"),
-    *("ledger.write.before", "ledger.write.after", "ledger.fsync.before", "warehouse.seal.before", "warehouse.seal.commit.after"),
-    *("warehouse.prepare.commit.after", "warehouse.genesis.before", "warehouse.genesis.commit.after", "file.rename.before"),
-    "warehouse.attach.after",
-)
 
 
 class World(msgspec.Struct, frozen=True):
@@ -57,6 +51,8 @@ class Histories(RuleBasedStateMachine):
     """Everything that people, disks and crashes do to a project."""
 
     server: ClassVar[Server]
+    points: ClassVar[list[str]]
+    """Every visit of every point of a first run and of a later one."""
 
     @initialize()
     def begin(self) -> None:
@@ -69,7 +65,9 @@ class Histories(RuleBasedStateMachine):
         self.possible = {World(None)}
         self.built = False
         self.dropped = False
-        self.contested = False
+        """`a` was dropped, or its columns were changed: only making it anew is left."""
+        self.edited = False
+        """Rows of `a` were taken out by hand: it is not extended any more."""
         self.kept: tuple[set[World], bool, bool] | None = None
         self.deliver(3, "new")
 
@@ -116,15 +114,44 @@ class Histories(RuleBasedStateMachine):
         if name == "a":
             self.dropped = True
 
+    @precondition(lambda self: self.built and not self._is_open() and not self.dropped and not self.edited)
+    @rule(what=st.sampled_from(["columns of t", "columns of a", "rows of a"]), choice=st.integers(0, 99))
+    def change_by_hand(self, what: str, choice: int) -> None:
+        tables = self._tables()
+        if tables["t"] is None or not tables["a"]:
+            return
+        (here,) = self.possible
+        with self._database() as connection:
+            if what == "rows of a":
+                gone = tables["a"][choice % len(tables["a"])]
+                connection.execute("DELETE FROM main.a WHERE id = ?", [gone])
+                self.edited = True
+                self.possible = {World((here.loaded or frozenset()) - {gone}, here.high)}
+            else:
+                connection.execute(f"ALTER TABLE main.{what[-1]} ADD COLUMN by_hand INTEGER")
+                self.dropped = what == "columns of a"
+
+    @precondition(lambda self: self.built and not self.dropped)
+    @rule()
+    def rebuild(self) -> None:
+        self._anew()
+
     @precondition(lambda self: self.dropped)
     @rule()
     def make_it_anew(self) -> None:
         self._demand(self._give("run"), {3, 4})
+        self._anew()
+
+    def _anew(self) -> None:
         answer = self._give("run", "--full-refresh", "a", "--allow-shrink", "a")
-        if self._demand(answer, {0, 3, 4}) == 0:
-            self.dropped = False
+        if self._demand(answer, {0, 3}) == 0:
+            assert None not in self.rows.values()
+            self.dropped = self.edited = False
             self.possible = {self._full()}
             self._demand_tables()
+        else:
+            # What a run before it left open may have been settled first.
+            self.possible |= {self._after(each) for each in self.possible}
 
     # --- what happens to files ---------------------------------------------------------------------------------------
 
@@ -168,7 +195,7 @@ class Histories(RuleBasedStateMachine):
         self._take_the_log_in()
         shutil.rmtree(self.root.parent / "kept", ignore_errors=True)
         shutil.copytree(self.root, self.root.parent / "kept")
-        self.kept = (set(self.possible), self.dropped, self.contested)
+        self.kept = (set(self.possible), self.dropped, self.edited)
 
     @precondition(lambda self: self.kept is not None)
     @rule(what=st.sampled_from(["both", "database", "ledger"]))
@@ -179,7 +206,7 @@ class Histories(RuleBasedStateMachine):
             for suffix in ("", ".wal"):
                 (self.root / f"world.duckdb{suffix}").unlink(missing_ok=True)
             shutil.copyfile(kept / "world.duckdb", self.root / "world.duckdb")
-            self.possible, self.dropped, self.contested = set(self.kept[0]), self.kept[1], self.kept[2]
+            self.possible, self.dropped, self.edited = set(self.kept[0]), self.kept[1], self.kept[2]
         if what != "database":
             shutil.rmtree(self.root / BESIDE, ignore_errors=True)
             shutil.copytree(kept / BESIDE, self.root / BESIDE)
@@ -188,9 +215,11 @@ class Histories(RuleBasedStateMachine):
 
     # --- commands ----------------------------------------------------------------------------------------------------
 
-    @rule(point=st.sampled_from(POINTS), visit=st.integers(1, 9), command=st.sampled_from(["run", "run", "resume"]))
-    def be_killed(self, point: str, visit: int, command: str) -> None:
-        code = self.server.give(self.root, command, fault=f"{point}:{visit}:kill")
+    @rule(where=st.floats(0, 0.999), command=st.sampled_from(["run", "run", "resume"]))
+    def be_killed(self, where: float, command: str) -> None:
+        point = self.points[int(where * len(self.points))]
+        note(f"at {point}")
+        code = self.server.give(self.root, command, fault=f"{point}:kill")
         note(f"killed: {code}")
         assert code in {-9, 0, 3, 4}
         # What it committed, if anything, shows at the next look.
@@ -207,7 +236,7 @@ class Histories(RuleBasedStateMachine):
             self.built = True
             self._demand_tables()
         elif answer.exit == 3:
-            assert self.dropped or None in self.rows.values(), answer.brief
+            assert self.dropped or self.edited or None in self.rows.values(), answer.brief
             self.possible |= {self._after(each) for each in self.possible}
             self.built = True
         else:
@@ -235,7 +264,7 @@ class Histories(RuleBasedStateMachine):
 
     def _after(self, before: World) -> World:
         """What a run makes of a state: everything at first, and then what is not below the greatest time."""
-        if None in self.rows.values():
+        if None in self.rows.values() or self.edited:
             return before
         if before.loaded is None or before.high is None:
             return self._full()
@@ -254,7 +283,7 @@ class Histories(RuleBasedStateMachine):
         fitting = {each for each in self.possible if each.loaded == frozenset(found)}
         assert fitting, (sorted(found), self.possible)
         self.possible = fitting
-        assert tables["n"] == [len(found)]
+        assert self.edited or tables["n"] == [len(found)]
         assert sorted(tables["t"] or ()) == sorted(self.rows)
 
     # --- hands -------------------------------------------------------------------------------------------------------
@@ -314,9 +343,19 @@ class Histories(RuleBasedStateMachine):
         return len(self.possible) > 1
 
 
+def every_visit(at: Path) -> list[str]:
+    """Where a run can be killed: what a first and a later one come by."""
+    template = at / "template"
+    world.lay(template, FILES | {"landing/a.csv": "id,ts,amount\n1,2024-01-01 00:00:10,\n"})
+    first = world.visits(template, at / "first", "run")
+    world.lay(at / "first", {"landing/a.csv": "id,ts,amount\n1,2024-01-01 00:00:10,\n2,2024-01-01 00:00:11,\n"})
+    return sorted({*first, *world.visits(at / "first", at / "later", "run")})
+
+
 @pytest.mark.filterwarnings("ignore:The recursion limit will not be reset")  # the compiler raises it, for texts that are deep
-def test_any_history_keeps_every_row_once_and_every_doubt_refused() -> None:
+def test_any_history_keeps_every_row_once_and_every_doubt_refused(tmp_path: Path) -> None:
     Histories.server = Server()
+    Histories.points = every_visit(tmp_path)
     try:
         run_state_machine_as_test(
             Histories,

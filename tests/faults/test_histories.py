@@ -17,8 +17,9 @@ from tests.faults.sweep import Server
 
 from interlock.engine import faults
 from interlock.engine.ledger.reader import LedgerWhole, entries, read
-from interlock.engine.runner import attempt
+from interlock.engine.runner import attempt, carry
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
+from interlock.engine.warehouse.duckdb.session import DuckDBSession
 from interlock.engine.warehouse.protocol import WarehouseError
 from interlock.machines.publication import PUBLICATION_NAMES
 from interlock.machines.records import canonical, digest
@@ -144,6 +145,16 @@ def test_a_receipt_whose_guards_do_not_hold_is_a_contradiction_until_a_person_de
     world.demand_sound(shop)
 
 
+@pytest.mark.parametrize("by", ["run", "resume"])
+def test_after_a_contradiction_no_other_model_is_written_either(shop: Path, server: Server, by: str) -> None:
+    assert server.give(shop, "run", fault="warehouse.commit.after:1:kill") == -9
+    forge(shop, failed)
+    world.lay(shop, {"models/c.sql": "SELECT 1 AS one", "models/c.toml": 'materialized = "table"\n'})
+    for _ in range(2):
+        demand(world.command(shop, by), 4, "K709")
+    assert rows(shop, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY ALL") == [("a",), ("b",)]
+
+
 def test_receipts_that_cannot_be_read_leave_the_outcome_open_until_they_can(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         deaf = DuckDBReader.head
@@ -176,6 +187,21 @@ def test_a_full_disk_under_the_ledger_stops_the_run_and_the_next_one_finds_what_
     ended_well(shop)
 
 
+class Unwell:
+    """A fault device: the warehouse says, each time that it comes to a point, that another transaction was faster."""
+
+    def __init__(self, name: str, times: int) -> None:
+        self._name = name
+        self._left = times
+        self.raised = 0
+
+    def visit(self, name: str) -> None:
+        if name == self._name and self._left:
+            self._left -= 1
+            self.raised += 1
+            raise duckdb.TransactionException("Conflict on tuple deletion!")
+
+
 WIDE = {
     "interlock.toml": world.FILES["interlock.toml"]
     .replace("threads = 1", "threads = 4")
@@ -188,7 +214,7 @@ MANY = {f"models/{name}.sql": "SELECT i::BIGINT AS i, hash(i) AS h, one FROM ran
 }
 
 
-@pytest.mark.parametrize("room", [600_000, 900_000])
+@pytest.mark.parametrize("room", [250_000, 700_000, 1_450_000])
 def test_a_full_disk_in_one_models_checkpoint_while_others_write_leaves_no_doubt(tmp_path: Path, server: Server, room: int) -> None:
     """A checkpoint that fails takes the whole database along, with COMMITs that are durable and some that are not."""
     root = tmp_path / "wide"
@@ -205,10 +231,52 @@ def test_a_full_disk_in_one_models_checkpoint_while_others_write_leaves_no_doubt
     assert {attempt.state for attempt in attempts} <= {"checkpointed", "refused"}
     receipts = rows(root, "SELECT model FROM interlock.receipts")
     assert {attempt.model for attempt in attempts if attempt.state == "checkpointed"} == {model for (model,) in receipts}
-    demand(world.command(root, "resume"), 0)
+    demand(world.command(root, "run"), 0)
     world.demand_sound(root)
     for name in "abcdefgh":
         assert rows(root, f"SELECT count(*), count(DISTINCT i) FROM main.{name}") == [(3000, 3000)]
+
+
+@pytest.mark.parametrize("again", ["it opens", "it does not open"])
+def test_a_warehouse_that_gives_no_answer_after_a_commit_is_opened_once_more(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, again: str
+) -> None:
+    reader, reopen = DuckDBSession.reader, DuckDBSession.reopen
+    broken: list[str] = []
+    silent = WarehouseError("the database has been invalidated", kind="permanent", scope="database", code="W611")
+
+    class Breaking(Unwell):
+        def visit(self, name: str) -> None:
+            if name == "warehouse.commit.after":
+                broken.append(name)
+            super().visit(name)
+
+    def deaf(self: DuckDBSession) -> DuckDBReader:
+        if broken:
+            raise silent
+        return reader(self)
+
+    def opened(self: DuckDBSession) -> None:
+        if again != "it opens":
+            raise silent
+        reopen(self)
+        broken.clear()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(DuckDBSession, "reader", deaf)
+        patch.setattr(DuckDBSession, "reopen", opened)
+        patch.setattr(faults, "_device", Breaking("warehouse.commit.after", 1))
+        answer = world.command(shop, "run")
+    demand(answer, 3)
+    models = {model["model"]: (model["state"], model["code"]) for model in msgspec.json.decode(answer.out)["result"]["models"]}
+    if again == "it opens":
+        assert models == {"a": ("checkpointed", ""), "b": ("refused", "W611")}
+    else:
+        assert models["a"][0] == "in_doubt"
+        assert models["b"] == ("refused", "W611")
+        assert ledger(shop).fold.open
+    demand(world.command(shop, "resume"), 0)
+    ended_well(shop)
 
 
 # --- files that were cut, lost or restored ------------------------------------------------------------------------------
@@ -278,6 +346,19 @@ def test_yesterdays_ledger_beside_todays_warehouse_is_refused(shop: Path, tmp_pa
     ended_well(shop)
 
 
+def test_a_ledger_of_before_a_run_that_was_killed_after_its_commit_is_older_than_the_warehouse(
+    shop: Path, tmp_path: Path, server: Server
+) -> None:
+    """No seal tells of that run: the receipt alone does."""
+    beside = shop / "world.duckdb.interlock"
+    shutil.copytree(beside, tmp_path / "yesterday")
+    assert server.give(shop, "run", fault="warehouse.commit.after:1:kill") == -9
+    shutil.rmtree(beside)
+    shutil.copytree(tmp_path / "yesterday", beside)
+    for command in ("run", "resume", "plan"):
+        demand(world.command(shop, command), 4, "K702")
+
+
 def test_a_ledger_of_another_project_is_not_taken_for_ones_own(shop: Path) -> None:
     beside = shop / "world.duckdb.interlock"
     other = world.FILES["interlock.toml"].replace(world.PROJECT, "0ther00000000002")
@@ -322,6 +403,42 @@ def test_of_two_runs_started_at_the_same_moment_exactly_one_writes(shop: Path, t
     assert sorted(found) in ([0, 3], [0, 0])
     ended_well(root)
     assert rows(root, "SELECT count(*) FROM interlock.receipts WHERE model = 'b'") == [(1 if first == "first" else 2,)]
+
+
+@pytest.mark.parametrize(
+    ("point", "times", "tried"),
+    [("warehouse.begin.before", 2, 3), ("warehouse.begin.before", 9, None), ("warehouse.look.before", 1, None)],
+)
+def test_a_transient_error_is_retried_before_a_write_and_never_after_one(
+    shop: Path, monkeypatch: pytest.MonkeyPatch, point: str, times: int, tried: int | None
+) -> None:
+    unwell = Unwell(point, times)
+    with monkeypatch.context() as patch:
+        patch.setattr(carry, "Bench", lambda **told: attempt.Bench(**told, pause=lambda _: None))
+        patch.setattr(faults, "_device", unwell)
+        answer = world.command(shop, "run")
+    if tried is None:
+        demand(answer, 3)
+        assert '"code":"W610"' in answer.out
+        assert unwell.raised == (attempt.TRIES_MAX if times > attempt.TRIES_MAX else 1)
+    else:
+        demand(answer, 0)
+        (record,) = [entry.evidence for _, entry in records(shop) if entry.event == "commit" and entry.subject == "a#1"][1:]
+        assert record.tries == tried
+    demand(world.command(shop, "run"), 0)
+    ended_well(shop)
+
+
+def test_a_ledger_that_lost_a_run_which_wrote_no_model_is_older_than_the_warehouse(shop: Path, tmp_path: Path) -> None:
+    demand(world.command(shop, "run"), 0)
+    beside = shop / "world.duckdb.interlock"
+    shutil.copytree(beside, tmp_path / "kept")
+    world.lay(shop, {"models/b.sql": "SELECT count(*) AS n, CAST('x' || count(*) AS INTEGER) AS m FROM a"})
+    demand(world.command(shop, "run"), 3)
+    shutil.rmtree(beside)
+    (tmp_path / "kept").rename(beside)
+    for command in ("plan", "run", "resume"):
+        demand(world.command(shop, command), 4, "K702")
 
 
 # --- what resume is held to ---------------------------------------------------------------------------------------------
