@@ -22,9 +22,11 @@ Claim = tuple[str, str]
 
 def rests_on_sources(unit: Unit, around: Surroundings) -> frozenset[str]:
     """Of the columns that a contract promises and the query proves, those that are proved by a promise of some source."""
-    proved = unit.promised_and_proved(around)
-    if not proved or not _any_promise(around):
+    if not reaches_a_promise(unit, around):
         return frozenset()
+    proved = unit.promised_and_proved(around)
+    if not proved:
+        return proved
     return proved - unit.never_null(around, NOTHING)
 
 
@@ -54,8 +56,18 @@ def _as_declared(source: str, columns: set[str], around: Surroundings) -> tuple[
     return tuple(name for name in declared if name.lower() in columns)
 
 
-def _any_promise(around: Surroundings) -> bool:
-    return any(promised_by(name, around) for name in around.sources)
+def reaches_a_promise(unit: Unit, around: Surroundings) -> bool:
+    """Whether a promise of any source could be in what a unit's text reads, however far above."""
+    if unit.reaches_a_promise is None:
+        unit.reaches_a_promise = True  # while it is worked out: a circle through what is deployed comes back here
+        unit.reaches_a_promise = any(
+            bool(promised_by(node.name, around))
+            if node.kind == "source"
+            else node.name in around.units and reaches_a_promise(around.units[node.name], around)
+            for node in unit.texts_read()
+            if node.name != unit.name
+        )
+    return unit.reaches_a_promise
 
 
 def _least(unit: Unit, around: Surroundings, needed: frozenset[str]) -> list[Claim]:

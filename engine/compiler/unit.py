@@ -18,9 +18,9 @@ from interlock.engine.compiler.keys import query_shape, unsettled_in
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.order import PICKS, Shape
 from interlock.engine.compiler.outputs import Output, OutputNames, misplaced, unnamed
-from interlock.engine.compiler.proofs import GIVEN, PROMISED, TABLES, Premise, query_never_null
+from interlock.engine.compiler.proofs import GIVEN, NOTHING, PROMISED, TABLES, Premise, query_never_null
 from interlock.engine.compiler.reading import Cast
-from interlock.engine.compiler.reliance import rests_on_sources
+from interlock.engine.compiler.reliance import reaches_a_promise, rests_on_sources
 from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
 from interlock.engine.compiler.types import canonical_type
@@ -76,6 +76,8 @@ class Unit:
         self.promises = Promises((), ())
         self.contract_findings: tuple[ContractFinding, ...] = ()
         self._never_null: dict[Premise, frozenset[str]] = {}
+        self.reaches_a_promise: bool | None = None
+        """Whether a promise of a source could be in what it reads; worked out where somebody asks."""
         self._shape: Shape | None = None
         self.unsettled: tuple[str, ...] = ()
         """What picks rows, or takes them in an order, that is not fixed: through ephemerals and views too."""
@@ -149,6 +151,8 @@ class Unit:
 
     def never_null(self, around: Surroundings, premise: Premise = PROMISED) -> frozenset[str]:
         """Columns of its query that are proved never null, in small letters; worked out once, where somebody asks."""
+        if premise in {TABLES, NOTHING} and not reaches_a_promise(self, around):
+            premise = PROMISED  # there is none to leave out
         if premise not in self._never_null:
             self._never_null[premise] = query_never_null(self, around, premise)
         return self._never_null[premise]
