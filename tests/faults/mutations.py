@@ -260,7 +260,7 @@ OF_WRITING = (
         "apply",
         "        engine=ENGINE,\n",
         "        engine=body.engine,\n",
-        "tests/planner/test_engine_versions.py",
+        f"{GUARDS}::test_a_plan_of_another_engine_is_not_applied",
     ),
     of_runner(
         "nothing has changed since the plan",
@@ -331,13 +331,6 @@ OF_WRITING = (
         "and tries < TRIES_MAX ",
         "",
         f"{HISTORY}test_a_transient_error_is_retried_before_a_write_and_never_after_one",
-    ),
-    of_runner(
-        "a check without an answer passed",
-        "answers",
-        'outcome = "not_evaluated" if failing is None else',
-        'outcome = "passed" if failing is None else',
-        *scenario("checks_that_cannot_be_evaluated"),
     ),
     of_runner(
         "the head moves by no checkpoint",

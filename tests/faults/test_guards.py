@@ -269,3 +269,12 @@ def test_a_question_without_an_answer_makes_no_plan(shop: Path, monkeypatch: pyt
     monkeypatch.setattr(planning, "look_at_world", told)
     answer = world.command(shop, "plan")
     assert (answer.exit, answer.codes) == (3, {"P425"}), answer.brief
+
+
+def test_a_plan_of_another_engine_is_not_applied(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = msgspec.json.decode(world.command(shop, "plan").out)["result"]["plan"]
+    monkeypatch.setattr(apply, "ENGINE", "1.4.0")
+    answer = world.command(shop, "apply", plan)
+    assert answer.exit == 3, answer.brief
+    assert "P423" in said_codes(answer)
+    assert rows(shop, "SELECT n FROM main.b") == [(3,)]

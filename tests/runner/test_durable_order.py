@@ -14,6 +14,8 @@ BEFORE_THE_FIRST_WRITE = "warehouse.read_heads.before"
 
 def visits_of_a_run(root: Path, *, fail_fast: bool) -> list[str]:
     api.init(root)
+    for name in ("one", "two", "three"):
+        (root / "models" / f"{name}.sql").write_text("SELECT 1 AS one", encoding="utf-8")
     with faults.recorded() as visits:
         found = api.run(api.open_context(root), threads=1, fail_fast=fail_fast)
     assert found.exit_code == 0
@@ -31,6 +33,8 @@ def test_the_record_of_an_attempt_is_on_disk_before_its_first_write(tmp_path: Pa
     visits = visits_of_a_run(tmp_path / "p", fail_fast=fail_fast)
     writing = [place for place, name in enumerate(visits) if name == BEFORE_THE_FIRST_WRITE]
     assert writing
+    # Without --fail-fast some of them share a transaction, and with it none does.
+    assert (len(writing) == visits.count("warehouse.commit.after") < visits.count("warehouse.create.after")) == (not fail_fast)
     assert [unsynced(visits, place) for place in writing] == [0] * len(writing)
 
 
