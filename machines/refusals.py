@@ -197,6 +197,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "D825": "dbt seed cannot be kept",
     "D827": "tables differ from those that dbt built",
     "D829": "template reads the clock",
+    "D830": "freshness whose meaning cannot be kept as it stands",
     # a bug of ours
     "X901": "a bug of ours",
 }

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
+import duckdb
 import pytest
 from tests.importers.dbt_projects import imported
 
@@ -137,33 +139,70 @@ def test_a_variable_that_nothing_reads_is_said_with_the_one_that_was_meant(tmp_p
     assert refusal.value.findings[0].summary == "nothing reads the variable `wyde`"
 
 
-def test_freshness_is_asked_of_the_columns_that_the_table_names(tmp_path: Path) -> None:
-    sources = """
-        sources:
-          - name: raw
-            loaded_at_field: ts
-            freshness: {warn_after: {count: 1, period: hour}, error_after: {count: 2, period: hour}}
-            tables:
-              - {name: plain}
-              - {name: none, loaded_at_field: null}
-              - {name: own, loaded_at_field: seen, freshness: {error_after: {count: 1, period: day}}}
-              - {name: off, freshness: null}
-              - {name: worked_out, loaded_at_field: "ts::timestamp"}
-          - name: newer
-            config: {loaded_at_field: ts, freshness: {warn_after: {count: 5, period: minute}}}
-            tables: [{name: t}, {name: off, config: {freshness: null}}]
-    """
-    found = imported(tmp_path, {"models/s.yml": sources, "models/m.sql": "select 1 as id"})
-    said = {item.name: item for item in found.items("config") if item.name.endswith(".freshness")}
-    assert set(said) == {"raw.plain.freshness", "raw.none.freshness", "raw.own.freshness", "raw.worked_out.freshness", "newer.t.freshness"}
-    assert all("the zone must be declared" in item.why and "without rows there is no answer" in item.why for item in said.values())
-    assert "no column says when a row was loaded" in said["raw.none.freshness"].why
-    assert "`ts::timestamp` is no column" in said["raw.worked_out.freshness"].why
-    text = found.text("DOCUMENTATION.md")
-    assert text.count('freshness = { column = "ts", max_age = "2 hours" } # and zone') == 1
-    assert text.count('freshness = { column = "seen", max_age = "1 day" }') == 1
-    assert text.count('freshness = { column = "seen", max_age = "1 hour" }') == 1
-    assert text.count('freshness = { column = "ts", max_age = "5 minutes" }') == 1
+FRESHNESS = """
+    sources:
+      - name: raw
+        loaded_at_field: ts
+        freshness: {warn_after: {count: 1, period: hour}, error_after: {count: 2, period: hour}}
+        tables:
+          - {name: plain}
+          - {name: none, loaded_at_field: null}
+          - {name: own, loaded_at_field: seen, freshness: {error_after: {count: 1, period: day}}}
+          - {name: quiet, freshness: null}
+          - {name: worked_out, loaded_at_field: "ts::timestamp"}
+          - {name: zoned, columns: [{name: TS, data_type: timestamp with time zone}]}
+          - {name: said, loaded_at_field: "(ts at time zone 'Europe/Berlin')"}
+          - {name: some, freshness: {filter: "id > 1"}}
+      - name: newer
+        config: {loaded_at_field: ts, freshness: {warn_after: {count: 5, period: minute}}}
+        tables: [{name: t}, {name: quiet, config: {freshness: null}}]
+"""
+
+
+@pytest.mark.parametrize("accept", [False, True])
+def test_freshness_is_asked_of_the_columns_that_the_table_names(tmp_path: Path, accept: bool) -> None:
+    found = imported(tmp_path, {"models/s.yml": FRESHNESS, "models/m.sql": "select 1 as id"}, accept=accept)
+    said = {item.name.removesuffix(".freshness"): item for item in found.items("config") if item.name.endswith(".freshness")}
+    assert {name: item.status for name, item in said.items()} == {
+        "raw.plain": "proposed", "raw.none": "refused", "raw.own": "proposed", "raw.worked_out": "refused", "raw.zoned": "converted",
+        "raw.said": "converted", "raw.some": "refused", "newer.t": "proposed",
+    }  # fmt: skip
+    assert {item.code for item in said.values()} == {"D830", ""}
+    assert said["raw.own"].line == 8
+    assert "no column says when a row was loaded" in said["raw.none"].why
+    assert "`ts::timestamp` is no column" in said["raw.worked_out"].why
+    assert "some of the rows only" in said["raw.some"].why
+    assert "the zone of `ts` is not declared" in said["newer.t"].why
+    written = {name: source.get("freshness") for name, source in tomllib.loads(found.text("sources.toml"))["sources"].items()}
+    limits = [{"column": "ts", "max_age": "1 hour", "severity": "warn"}, {"column": "ts", "max_age": "2 hours", "severity": "error"}]
+    assert written["raw.zoned"] == limits
+    assert written["raw.said"] == [{**limit, "zone": "Europe/Berlin"} for limit in limits]
+    assert written.get("raw.quiet") is written.get("newer.quiet") is written["raw.none"] is written["raw.some"] is None
+    assert written["newer.t"] == ({"column": "ts", "max_age": "5 minutes", "zone": "UTC", "severity": "warn"} if accept else None)
+    proposed = tomllib.loads(said["raw.own"].proposal)["sources"]["raw.own"]["freshness"]
+    assert [limit["max_age"] for limit in proposed] == ["1 hour", "1 day"]
+    assert proposed == (written["raw.own"] or proposed)
+
+
+def test_freshness_of_a_column_that_is_not_there_is_refused_when_the_source_is_looked_at(tmp_path: Path) -> None:
+    (tmp_path / "dbt").mkdir()
+    with duckdb.connect(str(tmp_path / "dbt" / "shop.duckdb")) as connection:
+        connection.execute("create schema raw; create table raw.t as select 1 as id")
+    found = imported(
+        tmp_path,
+        {
+            "profiles.yml": "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb}}}",
+            "models/s.yml": """
+                sources:
+                  - name: raw
+                    tables: [{name: t, loaded_at_field: "ts at time zone 'UTC'", freshness: {warn_after: {count: 1, period: hour}}}]
+            """,
+            "models/m.sql": "select * from {{ source('raw', 't') }}",
+        },
+    )
+    assert (found.item("raw.t.freshness", "config").code, found.item("m").status) == ("D830", "converted")
+    assert "no column `ts`" in found.item("raw.t.freshness", "config").why
+    assert "freshness" not in found.text("sources.toml")
 
 
 def test_a_computed_name_of_a_variable_is_evaluated_and_said(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -12,7 +11,6 @@ import pytest
 from tests.importers.dbt_projects import Import, imported
 
 from interlock.engine import api
-from interlock.engine.diagnostics import Refused
 from interlock.engine.results import RunResult
 
 PROFILE = "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb}}}"
@@ -62,47 +60,40 @@ def test_a_snapshot_whose_source_loses_a_column_stops_and_asks(tmp_path: Path, s
     assert rows(found, "select * from main.s__history") == before
 
 
-def fresh(tmp_path: Path, made: str, zone: str) -> Import:
-    """An imported project whose model asks the freshness that the import proposes, in a zone."""
+def fresh(tmp_path: Path, made: str, loaded_at: str) -> RunResult:
+    """A run of an imported project whose source is asked how fresh it is."""
     source(tmp_path, "create schema raw", f"create table raw.t as {made}")
     found = imported(
         tmp_path,
         {
             "profiles.yml": PROFILE,
-            "models/s.yml": """
+            "models/s.yml": f"""
                 sources:
                   - name: raw
-                    loaded_at_field: ts
-                    freshness: {error_after: {count: 2, period: hour}}
-                    tables: [{name: t}]
+                    loaded_at_field: "{loaded_at}"
+                    freshness: {{error_after: {{count: 2, period: hour}}}}
+                    tables: [{{name: t}}]
             """,
             "models/m.sql": "{{ config(materialized='table') }} select * from {{ source('raw', 't') }}",
         },
+        accept=True,
     )
-    proposed = found.text("DOCUMENTATION.md").split("[[checks]]")[1].split("```")[0]
-    check = re.sub(r" } #.*", f"{zone} }}", proposed)
-    sidecar = next(found.out.glob("models/**/m.toml"))
-    sidecar.write_text(f"{sidecar.read_text()}\n[[checks]]{check}")
-    return found
+    return run(found)
 
 
 def test_freshness_of_an_empty_source_is_no_age(tmp_path: Path) -> None:
-    found = fresh(tmp_path, "select 1 as id, timestamp '2024-01-01' as ts where false", ', zone = "UTC"')
-    (verdict,) = [verdict for model in run(found).models for verdict in model.verdicts]
-    assert (verdict.outcome, verdict.failing) == ("not_evaluated", None)
-    assert "no row has a value in ts" in verdict.because
+    done = fresh(tmp_path, "select 1 as id, timestamp '2024-01-01' as ts where false", "ts at time zone 'UTC'")
+    (said,) = [model for model in done.models if model.model == "m"]
+    assert said.code == "G504"
+    assert "has no rows" in said.because
 
 
-@pytest.mark.parametrize(("hours", "outcome"), [(-3, "failed"), (0, "passed"), (3, "failed")])
-def test_a_time_without_a_zone_is_read_in_the_one_that_is_declared(tmp_path: Path, hours: int, outcome: str) -> None:
-    naive = datetime.now(ZoneInfo("America/New_York")).replace(tzinfo=None) + timedelta(hours=hours)
-    found = fresh(tmp_path, f"select 1 as id, timestamp '{naive:%Y-%m-%d %H:%M:%S}' as ts", ', zone = "America/New_York"')
-    (verdict,) = [verdict for model in run(found).models for verdict in model.verdicts]
-    assert verdict.outcome == outcome
-
-
-def test_freshness_without_a_declared_zone_is_refused(tmp_path: Path) -> None:
-    found = fresh(tmp_path, "select 1 as id, now()::timestamp as ts", "")
-    with pytest.raises(Refused) as refusal:
-        run(found)
-    assert "the zone of `ts` is not known" in refusal.value.findings[0].summary
+@pytest.mark.parametrize(("hours", "code"), [(-3, "G504"), (0, ""), (3, "G504")])
+@pytest.mark.parametrize(("zone", "loaded_at"), [("America/New_York", "ts at time zone 'America/New_York'"), ("UTC", "ts")])
+def test_a_time_without_a_zone_is_read_in_the_one_that_is_declared_or_accepted(
+    tmp_path: Path, hours: int, code: str, zone: str, loaded_at: str
+) -> None:
+    naive = datetime.now(ZoneInfo(zone)).replace(tzinfo=None) + timedelta(hours=hours)
+    done = fresh(tmp_path, f"select 1 as id, timestamp '{naive:%Y-%m-%d %H:%M:%S}' as ts", loaded_at)
+    (said,) = [model for model in done.models if model.model == "m"]
+    assert (said.code or "") == code

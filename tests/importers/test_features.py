@@ -327,16 +327,3 @@ def test_a_test_s_macro_may_say_how_failures_are_counted(tmp_path: Path) -> None
     (check,) = load(found.out, environment={}).models["m"].checks
     assert check.severity == "warn"
     assert "sum(coalesce(n, 0)) as failures" in getattr(check.question, "sql", "")
-
-
-def test_freshness_is_documented_and_an_explicit_null_is_none(tmp_path: Path) -> None:
-    sources = """
-        sources:
-          - name: raw
-            loaded_at_field: ts
-            freshness: {error_after: {count: 2, period: hour}}
-            tables: [{name: a}, {name: b, freshness: null}]
-    """
-    found = imported(tmp_path, {"models/s.yml": sources, "models/m.sql": ONE})
-    assert [item.name for item in found.items("config") if "freshness" in item.name] == ["raw.a.freshness"]
-    assert "loaded_at_field: ts" in found.text("DOCUMENTATION.md")

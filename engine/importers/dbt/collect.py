@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from interlock.engine.importers.dbt import freshness, sources
+from interlock.engine.importers.dbt import sources
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.items import Item, Kind
@@ -183,7 +183,6 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
             case "sources":
                 for source in sources.found_in(entries, file.path, package.name):
                     found.sources.append(source)
-                    freshness.document(found, source)
                     _declared(found, source.entry, None, file, package, ("sources", f"{source.source}.{source.name}"), "")
             case "macros" | "analyses" | "tests" | "data_tests":
                 for index, entry in enumerate(items(entries)):

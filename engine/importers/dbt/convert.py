@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interlock.engine.importers.dbt import incremental, materialize, names, seeds, snapshots, sources, units
+from interlock.engine.importers.dbt import freshness, incremental, materialize, names, seeds, snapshots, sources, units
 from interlock.engine.importers.dbt import nodes as n
 from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.collect import Found
@@ -54,6 +54,7 @@ class Conversion:
         schemas = {(self.schema(node).lower(), node.alias.lower()) for node in found.nodes if node.live}
         for source in found.sources:
             sources.convert(source, self.session, self.places, schemas)
+            freshness.convert(self.session, source, accept=self.accept_proposals)
             self.sources.setdefault((source.source, source.name), source)
         self._resolve()
         units.refuse_all(found)

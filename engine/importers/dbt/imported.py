@@ -155,6 +155,7 @@ def _put(out: Path, files: Mapping[str, str]) -> None:
 def _of_all(conversion: Conversion) -> list[Item]:
     found = [nodes.item_of(node) for node in conversion.found.nodes]
     found += [sources.item_of(source) for source in conversion.found.sources]
+    found += [source.freshness for source in conversion.found.sources if source.freshness is not None]
     return found + [checks.item_of(test) for test in conversion.tests]
 
 

@@ -41,6 +41,8 @@ class SourceNode:
     notes: list[str] = field(default_factory=list)
     readers: set[str] = field(default_factory=set)
     uses_types: bool = False
+    freshness: Item | None = None
+    """What became of the question how fresh it is."""
 
     @property
     def text(self) -> str:

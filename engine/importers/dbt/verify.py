@@ -10,6 +10,7 @@ from typing import Final
 
 from interlock.engine.clock import Clock, stamp
 from interlock.engine.diagnostics import Diagnostic, Refused
+from interlock.engine.importers.dbt import freshness
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.nodes import Node, Problem
 from interlock.engine.importers.dbt.sources import SourceNode
@@ -54,6 +55,10 @@ def drop_what_fails(conversion: Conversion, findings: tuple[Diagnostic, ...]) ->
     changed = False
     for finding in sorted(findings, key=lambda each: each.code == "L220"):
         source = _source(conversion, finding)
+        if source is not None and finding.code == "L225" and "freshness" in source.made:
+            freshness.refuse(source, _said(finding))
+            changed = True
+            continue
         if source is not None and source.uses_types:
             # What is declared of its columns is no type here: they are looked at instead.
             source.uses_types = False

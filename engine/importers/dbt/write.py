@@ -147,14 +147,13 @@ def _item(item: Item) -> list[str]:
     lines = [f"- {item.kind} `{item.name}`{place}{into}{code}{why}.{remedy}".replace("..", ".")]
     if item.proposal and item.written == "no":
         sidecar, _, query = item.proposal.partition("\n---\n")
+        sql = ["  ```sql", *(f"  {line}" for line in query.splitlines()), "  ```"] if query else []
         lines += [
             "",
             "  ```toml",
             *(f"  {line}" for line in sidecar.splitlines()),
             "  ```",
-            "  ```sql",
-            *(f"  {line}" for line in query.splitlines()),
-            "  ```",
+            *sql,
             "",
         ]
     return lines
