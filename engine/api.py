@@ -394,11 +394,20 @@ def diff(ctx: Context, plan_id: str) -> DiffResult:
         Refused: no such plan, or the warehouse cannot be read.
     """
     from interlock.engine.cases.running import diff_of  # noqa: PLC0415
+    from interlock.engine.runner.apply import finding_of  # noqa: PLC0415
 
     ground = _ground(ctx, writes=True)
     plan, found = diff_of(ground, plan_id)
     outcome: Outcome = "refused" if found else "done"
-    return DiffResult(command="diff", outcome=outcome, exit_code=outcomes.exit_of(outcome), plan=plan, differences=found, **_where(ground))
+    return DiffResult(
+        command="diff",
+        outcome=outcome,
+        exit_code=outcomes.exit_of(outcome),
+        findings=tuple(finding_of(each) for each in found),
+        plan=plan,
+        differences=found,
+        **_where(ground),
+    )
 
 
 # --- questions about rows -----------------------------------------------------------------------------------------------

@@ -38,6 +38,8 @@ class Diagnostic(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Model, run, plan or target that it is about."""
     compiled: str = ""
     """Excerpt of the SQL that ran, where it is not the author's line."""
+    diff: str = ""
+    """A unified diff, where a text is another than it was."""
 
 
 class Refused(Exception):  # noqa: N818 - the field's word: an answer, not a crash

@@ -366,6 +366,8 @@ class Difference(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     planned: str
     found: str
     remedy: str
+    diff: str = ""
+    """Of a text: a unified diff from what was planned to what was found."""
 
 
 class AuthorizeEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="authorize"):

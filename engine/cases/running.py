@@ -116,9 +116,15 @@ def told(findings: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
 def _verdict_findings(applied: Applied) -> tuple[Diagnostic, ...]:
     """Why the run itself was refused before it began."""
     assert applied.carried is not None
+    texts = {f"{each.subject}: planned {each.planned}, found {each.found}": each.diff for each in applied.differences if each.diff}
     return tuple(
         Diagnostic(
-            code=verdict.code, summary=verdict.because, remedy=verdict.remedy, invariant=verdict.invariant, subject=applied.planned.id[:12]
+            code=verdict.code,
+            summary=verdict.because,
+            remedy=verdict.remedy,
+            invariant=verdict.invariant,
+            subject=applied.planned.id[:12],
+            diff=texts.get(verdict.because, ""),
         )
         for verdict in applied.carried.verdicts
         if verdict.holds == "no"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from interlock.engine.diagnostics import Diagnostic, in_order
 from interlock.engine.outcome import Status
-from interlock.engine.results import Progress, Silent
+from interlock.engine.results import DiffResult, Progress, Silent
 from interlock.engine.version import VERSION
 from interlock.engine.views.diagnostics import diagnostics
 from interlock.engine.views.look import is_terminal, look_of, printable
@@ -59,7 +59,8 @@ class Console:
             from interlock.engine.views.text import text_of  # noqa: PLC0415 - only for people
 
             self._print("".join(line + "\n" for line in text_of(shown, look_of(self._out, self._environment))))
-            self.findings(shown.findings)
+            if not isinstance(shown, DiffResult):  # whose lines are its findings already
+                self.findings(shown.findings)
         return self._finished(result.exit_code)
 
     def stream(self, result: LogResult, lines: Iterable[Line]) -> int:

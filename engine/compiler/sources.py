@@ -27,6 +27,11 @@ def database_alias(path: str) -> str:
     return "src_" + digest("source-database", path.encode())[:16]
 
 
+def is_own_database(source: Source, root: Path, target: TargetConfig) -> bool:
+    """Whether a source's database file is the target's own, which cannot be attached a second time."""
+    return source.database is not None and (root / source.database).resolve() == target.location.resolve()
+
+
 def match_files(project: Project) -> dict[str, tuple[str, ...]]:
     """The files of each file source, sorted, relative to the project with forward slashes; none where nothing matches."""
     found: dict[str, tuple[str, ...]] = {}
@@ -114,6 +119,16 @@ class SourceCompiler:
                 "put a file there, or correct its `path`",
                 "path",
             )
+        elif is_own_database(source, self._project.root, self._target):
+            self._finding(
+                source,
+                "W614",
+                f"source `{name}` names the target's own database",
+                f"`{source.database}` is the file of target `{self._target.name}`, which is open already",
+                "take its `database` out: what stands in the target's own database is named by schema and identifier",
+                "database",
+            )
+            return
         elif self._world is not None and name in self._world.unreadable:
             self._finding(
                 source,

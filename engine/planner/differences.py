@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from interlock.engine.planner.closure import ABSENT, value_of
+from interlock.engine.planner.closure import value_of
+from interlock.engine.planner.edits import AGAIN, edited
 from interlock.engine.planner.facts import same_columns
 from interlock.engine.planner.plan import Item, PlanBody, UpstreamPin
 from interlock.engine.project.project import Project
@@ -13,7 +14,6 @@ from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column, Difference, Missing
 from interlock.machines.records import Record
 
-AGAIN = "make a new plan with `interlock plan`, look at it, and apply that"
 EXTENDS = frozenset({"append", "merge", "replace_range", "snapshot", "recheck", "no_op"})
 
 
@@ -97,21 +97,7 @@ def _files(body: PlanBody, project: Project, target: TargetConfig) -> list[Diffe
     moved = {key: (planned, now[key]) for key, planned in body.closure.items() if now[key] != planned}
     if any(key.startswith("pin:") for key in moved):
         moved.pop("lock", None)  # which of the pins it is says more
-    return [
-        Difference(code="P406", subject=_subject(key), planned=_short(key, planned), found=_short(key, there), remedy=AGAIN)
-        for key, (planned, there) in moved.items()
-    ]
-
-
-def _subject(key: str) -> str:
-    kind, _, name = key.partition(":")
-    if kind in {"lock", "pin"}:
-        return f"sources.lock.toml: {name}".removesuffix(": ")
-    return name or kind
-
-
-def _short(key: str, value: str) -> str:
-    return value if value == ABSENT or key.startswith("pin:") else value[:12]
+    return [edited(body, project, key, planned, there) for key, (planned, there) in moved.items()]
 
 
 def _sources(body: PlanBody, now: Now) -> list[Difference]:

@@ -14,6 +14,7 @@ from interlock.engine.planner.closure import closure_of, variables_of
 from interlock.engine.planner.facts import Facts, target_state
 from interlock.engine.planner.frame import AFTER, Frame
 from interlock.engine.planner.items import build
+from interlock.engine.planner.options import with_unused
 from interlock.engine.planner.orphans import after_drops, drops, orphans_of, place_of, settled, strays_of, tokens
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
 from interlock.engine.planner.renames import is_remade, moved, moves_in_place, renames
@@ -100,7 +101,7 @@ def draft(
             choice = Choice(action="move", reasons=())
         else:
             choice = moved_upstream(desk, model, {other: move.body for other, move in moves.items()}) or choose(desk, model, changing)
-        choice = refused_by_sources(compiled, model, choice, facts.said) or choice
+        choice = with_unused(desk, model, refused_by_sources(compiled, model, choice, facts.said) or choice)
         chosen[name] = choice
         if choice.action != "no_op":
             planned.add(name)

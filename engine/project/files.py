@@ -245,7 +245,8 @@ class SourceColumnTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     type: Annotated[str, Meta(description="The warehouse's type.")]
     nullable: Annotated[
-        bool | UnsetType, Meta(description="false: a promise, asked of the source in each run where a contract rests on it; true: it may hold nulls.")
+        bool | UnsetType,
+        Meta(description="false: a promise, asked of the source in each run where a contract rests on it; true: it may hold nulls."),
     ] = UNSET
     description: Annotated[str, Meta(description="For people.")] = ""
 

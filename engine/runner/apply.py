@@ -257,7 +257,12 @@ def finding_of(difference: Difference) -> Diagnostic:
     """A difference, for a person."""
     because = f"planned: {difference.planned}; found: {difference.found}"
     return Diagnostic(
-        code=difference.code, summary=f"`{difference.subject}` is not as planned", because=because, remedy=difference.remedy, invariant="I1"
+        code=difference.code,
+        summary=f"`{difference.subject}` is not as planned",
+        because=because,
+        remedy=difference.remedy,
+        invariant="I1",
+        diff=difference.diff,
     )
 
 

@@ -17,7 +17,7 @@ from interlock.engine.clock import Clock, stamp
 from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.compiler.remembered import compile_known
-from interlock.engine.compiler.sources import database_alias, match_files, source_sql
+from interlock.engine.compiler.sources import database_alias, is_own_database, match_files, source_sql
 from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, nearest, refused
 from interlock.engine.ledger.places import ledger_directory, lock_path
@@ -138,7 +138,12 @@ class Ground:
 
     def attached(self) -> dict[str, Path]:
         """Database files of sources, by alias: those that are there. One that is not has its finding where it is read."""
-        paths = {source.database for source in self.project.sources.values() if source.database is not None}
+        sources = self.project.sources.values()
+        paths = {
+            source.database
+            for source in sources
+            if source.database is not None and not is_own_database(source, self.project.root, self.target)
+        }
         return {database_alias(path): self.project.root / path for path in sorted(paths) if (self.project.root / path).is_file()}
 
     def macros(self) -> tuple[str, ...]:
@@ -227,6 +232,8 @@ def discover(
         for name, source in project.sources.items():
             if only is not None and name not in only:
                 continue
+            if is_own_database(source, project.root, target):
+                continue  # the compiler says so
             if source.database is not None and not (project.root / source.database).is_file():
                 unreadable[name] = f"there is no database file `{source.database}`"
                 continue

@@ -18,6 +18,7 @@ from interlock.engine.ledger.places import plan_path, plans_directory
 from interlock.engine.planner.draft import Identity, draft
 from interlock.engine.planner.observe import Unreadable as ReceiptUnreadable
 from interlock.engine.planner.observe import look as look_at_world
+from interlock.engine.planner.options import without_meaning
 from interlock.engine.planner.plan import Options, PlanBody, PlanStep, Selection
 from interlock.engine.runner.authority import Sight
 from interlock.engine.runner.binding import bind, unreadable
@@ -97,6 +98,7 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
         raise Refused(finding) from error
     except ReceiptUnreadable as error:
         raise unreadable(error) from error
+    stop_on_errors((*findings, *without_meaning(request.options, compiled.models, facts)))
     body = draft(
         project=ground.project,
         target=ground.target,

@@ -23,7 +23,15 @@ def diagnostic(finding: Diagnostic, look: Look) -> list[str]:
         lines += _place(finding.at, look, ink)
     if finding.compiled:
         lines += ["  as it ran:", *indented(finding.compiled, "  | ")]
+    lines += diff_lines(finding.diff, look)
     return lines + evidence(because=finding.because, remedy=finding.remedy, invariant=finding.invariant, look=look)
+
+
+def diff_lines(diff: str, look: Look, indent: str = "  ") -> list[str]:
+    """A unified diff, for a person."""
+    inks: dict[str, Ink] = {"+": "green", "-": "red", "@": "blue"}
+    lines = [printable(line) for line in diff.splitlines()]
+    return [f"{indent}| {look.ink(line, inks[line[0]]) if line[:1] in inks else line}".rstrip() for line in lines]
 
 
 def evidence(*, because: str, remedy: str, look: Look, invariant: str = "", indent: str = "  ") -> list[str]:

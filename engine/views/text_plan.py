@@ -6,6 +6,7 @@ from typing import Final
 
 from interlock.engine.planner.plan import Action, Bounds, Item, PlanBody
 from interlock.engine.results import DiffResult, PlanResult
+from interlock.engine.views.diagnostics import diff_lines
 from interlock.engine.views.look import Ink, Look, counted, indented, listed, number, one_line, pad, printable, short, width_of
 from interlock.engine.views.parts import authority_lines, by_reason, headed, refusal
 from interlock.machines.evidence import Span
@@ -201,6 +202,7 @@ def diff_text(result: DiffResult, look: Look) -> list[str]:
         lines += ["", f"{look.ink(f'changed[{difference.code}]', 'yellow', 'bold')}: {one_line(difference.subject)}"]
         lines += indented(difference.planned, " " * 11, first="  planned: ")
         lines += indented(difference.found, " " * 11, first="  found:   ")
+        lines += diff_lines(difference.diff, look)
         if difference.remedy:
             lines += indented(difference.remedy, " " * 11, first=f"  {look.ink('remedy:', 'green')}  ")
     names = listed(dict.fromkeys(difference.subject for difference in result.differences))
