@@ -105,7 +105,11 @@ def _freshness(question: Freshness, as_of: str) -> str:
 def _fresh_parts(question: Freshness, as_of: str) -> tuple[str, str, str]:
     """The greatest time, its age at `as_of` in seconds, and 1 where that is not fresh; null where there is no time."""
     greatest = f"max({identifier(question.column)})"
-    moment = f"timezone({string(question.zone)}, CAST({greatest} AS TIMESTAMP))" if question.zone else f"CAST({greatest} AS TIMESTAMPTZ)"
+    moment = f"CAST({greatest} AS TIMESTAMPTZ)"
+    if question.zone:
+        # A time that has a zone keeps it, whatever zone the session is in.
+        own = f"(contains(typeof({greatest}), 'WITH TIME ZONE') OR contains(typeof({greatest}), 'TIMESTAMPTZ'))"
+        moment = f"CASE WHEN {own} THEN {moment} ELSE timezone({string(question.zone)}, CAST({greatest} AS TIMESTAMP)) END"
     age = f"(epoch({as_of_literal(as_of)}) - epoch({moment}))"
     # An infinite time has no age: what is not known to be in bounds is not fresh.
     failing = f"CASE WHEN {greatest} IS NULL THEN NULL WHEN {age} <= {question.max_age_seconds} AND {age} >= -{FUTURE_SECONDS_MAX} THEN 0 ELSE 1 END"

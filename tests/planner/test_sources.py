@@ -121,6 +121,17 @@ def test_a_date_is_its_beginning() -> None:
     assert [told(shelf, source(limit(hours * HOUR)))[0].outcome for hours in (11, 12)] == ["failed", "passed"]
 
 
+@pytest.mark.parametrize("kind", ["TIMESTAMPTZ", "TIMESTAMP", "TIMESTAMPTZ_NS", "TIMESTAMP_NS", "TIMESTAMP_S"])
+def test_a_zone_is_for_times_without_one_whatever_the_session_says(kind: str) -> None:
+    value = "2024-06-01 11:30:00+00" if "TZ" in kind else "2024-06-01 11:30:00"
+    shelf = Shelf(
+        "SET TimeZone = 'America/New_York'",
+        f"CREATE TABLE t (id INTEGER, ts {kind})",
+        f"INSERT INTO t VALUES (1, CAST('{value}' AS {kind}))",
+    )
+    assert told(shelf, source(limit(HOUR, zone="UTC")))[0].outcome == "passed"
+
+
 def test_an_error_in_one_question_is_its_own() -> None:
     shelf = Shelf("CREATE TABLE t (id INTEGER, ts VARCHAR)", "INSERT INTO t VALUES (NULL, 'yesterday')")
     fresh, nulls = told(shelf, source(limit(HOUR)), "id")
