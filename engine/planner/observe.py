@@ -57,7 +57,7 @@ def read_bodies(reader: Reader, project: str, heads: Iterable[HeadRow]) -> dict[
 
 
 def read_published(reader: Reader, project: str, models: Sequence[str]) -> dict[str, tuple[HeadRow, ReceiptBody | None]]:
-    """Heads and the bodies of their receipts, by model, in one query; a model that has no head row stands there with an empty one."""
+    """Heads and the bodies of their receipts, by model, in one snapshot; a model that has no head row stands there with an empty one."""
     found = {model: (HeadRow(model=model, receipt=None, token=None, generation=None), None) for model in models}
     rows = reader.published(project, models)
     return {**found, **{head.model: (head, body_of(row) if row is not None else None) for head, row in rows}}

@@ -15,7 +15,7 @@ from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.protocol import DELTA, WarehouseError
 from interlock.machines.permits import CommitPermit
 
-TOGETHER_MAX = 8
+TOGETHER_MAX = 16
 ROWS_MAX = 100_000
 """Of what a model reads: one that reads more, or nobody knows how much, is alone."""
 

@@ -144,7 +144,7 @@ class Reader(Protocol):
         ...
 
     def published(self, project: str, models: Sequence[str]) -> tuple[tuple[HeadRow, ReceiptRow | None], ...]:
-        """The head rows of some models, each with its receipt, in one query: what a COMMIT came to. Not to be interrupted.
+        """The head rows of some models, each with its receipt, in one snapshot: what a COMMIT came to. Not to be interrupted.
 
         A model without a head row is not in the answer; a head whose receipt positively is not there has `None`.
         """

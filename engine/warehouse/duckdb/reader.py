@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 import duckdb
@@ -37,9 +38,8 @@ _CONTROL = f"SELECT table_name FROM duckdb_tables() WHERE database_name = '{ALIA
 
 _IDENTITY = f"SELECT warehouse, ledger, format FROM {IDENTITY} WHERE project = $project"
 _HEADS = f"SELECT model, receipt, token, generation FROM {HEADS} WHERE project = $project ORDER BY model"
-_PUBLISHED = f"""SELECT h.model, h.receipt, h.token, h.generation, r.model, r.run, r.attempt, r.previous, r.body
-FROM {HEADS} AS h LEFT JOIN {RECEIPTS} AS r ON r.receipt = h.receipt AND r.project = h.project
-WHERE h.project = $project AND h.model IN (SELECT unnest(CAST($models AS VARCHAR[])))"""
+_HEADS_OF = f"""SELECT model, receipt, token, generation FROM {HEADS}
+WHERE project = $project AND model IN (SELECT unnest(CAST($models AS VARCHAR[])))"""
 _RECEIPTS = f"""SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS}
 WHERE project = $project AND receipt IN (SELECT unnest(CAST($ids AS VARCHAR[])))"""
 _RECEIPT = f"SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS} WHERE receipt = $id AND project = $project"
@@ -79,7 +79,7 @@ class DuckDBReader:
     def query(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """All rows of one SELECT. May be interrupted."""
         _demand_one_select(text)
-        return self._read(lambda cursor: fetch(cursor, text, parameters), may_interrupt="yes")
+        return self._read(lambda cursor: fetch(cursor, text, parameters))
 
     def columns_of(self, text: str) -> tuple[Column, ...]:
         """Names and types that a SELECT gives, bound and not run."""
@@ -89,12 +89,12 @@ class DuckDBReader:
             bound = cursor.sql(text)
             return tuple(Column(name=name, type=str(type_)) for name, type_ in zip(bound.columns, bound.types, strict=True))
 
-        return self._read(bind, may_interrupt="yes")
+        return self._read(bind)
 
     def explain(self, text: str) -> str:
         """The physical plan of one SELECT, as the engine's own JSON; nothing is run."""
         _demand_one_select(text)
-        return str(self._read(lambda cursor: fetch(cursor, f"EXPLAIN (FORMAT json) {text}", None), may_interrupt="yes")[0][1])
+        return str(self._read(lambda cursor: fetch(cursor, f"EXPLAIN (FORMAT json) {text}", None))[0][1])
 
     def catalog(self) -> Catalog:
         """One bulk probe of every relation, its comment and columns, in one snapshot."""
@@ -105,7 +105,7 @@ class DuckDBReader:
             views = fetch(cursor, _VIEWS, None)
             return _catalog(schemas, tables, views, fetch(cursor, _COLUMNS, None))
 
-        return self._read(probe, may_interrupt="yes")
+        return self._read(probe)
 
     def identity(self, project: str) -> Identity | None:
         """This project's identity row; `None` where it, its table or its schema is positively absent."""
@@ -118,26 +118,18 @@ class DuckDBReader:
         return tuple(HeadRow(model=row[0], receipt=row[1], token=row[2], generation=row[3]) for row in rows)
 
     def published(self, project: str, models: Sequence[str]) -> tuple[tuple[HeadRow, ReceiptRow | None], ...]:
-        """The head rows of some models, each with its receipt, in one query. Not to be interrupted."""
-        found = []
-        for row in self._control_rows("receipts", _PUBLISHED, {"project": project, "models": list(models)}):
-            head = HeadRow(model=row[0], receipt=row[1], token=row[2], generation=row[3])
-            receipt = None
-            if row[4] is not None:
-                body = str(row[8]).encode()
-                receipt = ReceiptRow(receipt=row[1], model=row[4], run=row[5], attempt=row[6], previous=row[7], body=body)
-            found.append((head, receipt))
-        return tuple(found)
+        """The head rows of some models, each with its receipt, in one snapshot. Not to be interrupted."""
+        # Not one query: a join would read the body of every receipt that there is.
+        with self._snapshot(may_interrupt="no") as cursor:
+            rows = self._rows_of(cursor, "heads", _HEADS_OF, {"project": project, "models": list(models)})
+            heads = [HeadRow(model=row[0], receipt=row[1], token=row[2], generation=row[3]) for row in rows]
+            receipts = self._receipts_of(cursor, project, [head.receipt for head in heads if head.receipt is not None])
+        return tuple((head, receipts.get(head.receipt or "")) for head in heads)
 
     def receipts(self, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:
         """Receipts by id, in one query; an id that is not there is not in the answer."""
-        if not ids:
-            return {}
-        if len(ids) == 1:
-            rows = self._control_rows("receipts", _RECEIPT, {"project": project, "id": ids[0]})
-        else:
-            rows = self._control_rows("receipts", _RECEIPTS, {"project": project, "ids": list(ids)})
-        return {row[0]: _receipt(row) for row in rows}
+        with self._snapshot(may_interrupt="no") as cursor:
+            return self._receipts_of(cursor, project, ids)
 
     def receipts_that_left(self, project: str, tokens: Sequence[str]) -> tuple[ReceiptRow, ...]:
         """The last receipts that left relations with these tokens, but for tokens that are any project's heads' now."""
@@ -170,19 +162,31 @@ class DuckDBReader:
             self._on_close()
 
     def _control_rows(self, table: str, text: str, parameters: Mapping[str, Any]) -> list[Row]:
-        """Rows of a control table; none where the catalog positively has no such table.
+        """Rows of a control table. Not to be interrupted: after a COMMIT, an answer that does not come leaves an attempt in doubt."""
+        with self._snapshot(may_interrupt="no") as cursor:
+            return self._rows_of(cursor, table, text, parameters)
 
-        Not to be interrupted: after a COMMIT, an answer that does not come leaves an attempt in doubt.
-        """
+    def _rows_of(self, cursor: duckdb.DuckDBPyConnection, table: str, text: str, parameters: Mapping[str, Any]) -> list[Row]:
+        """Rows of a control table; none where the catalog positively has no such table."""
+        if table not in self._cursors.control:
+            self._cursors.control = frozenset(str(row[0]).lower() for row in fetch(cursor, _CONTROL, None))
+        return fetch(cursor, text, parameters) if table in self._cursors.control else []
 
-        def ask(cursor: duckdb.DuckDBPyConnection) -> list[Row]:
-            if table not in self._cursors.control:
-                self._cursors.control = frozenset(str(row[0]).lower() for row in fetch(cursor, _CONTROL, None))
-            return fetch(cursor, text, parameters) if table in self._cursors.control else []
+    def _receipts_of(self, cursor: duckdb.DuckDBPyConnection, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:
+        if not ids:
+            return {}
+        if len(ids) == 1:
+            rows = self._rows_of(cursor, "receipts", _RECEIPT, {"project": project, "id": ids[0]})
+        else:
+            rows = self._rows_of(cursor, "receipts", _RECEIPTS, {"project": project, "ids": list(ids)})
+        return {row[0]: _receipt(row) for row in rows}
 
-        return self._read(ask, may_interrupt="no")
+    def _read(self, ask: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
+        with self._snapshot(may_interrupt="yes") as cursor:
+            return ask(cursor)
 
-    def _read(self, ask: Callable[[duckdb.DuckDBPyConnection], T], *, may_interrupt: Literal["yes", "no"]) -> T:
+    @contextmanager
+    def _snapshot(self, *, may_interrupt: Literal["yes", "no"]) -> Iterator[duckdb.DuckDBPyConnection]:
         cursor = self._cursor
         if cursor is None:
             raise closed()
@@ -192,9 +196,10 @@ class DuckDBReader:
             cursor.execute("BEGIN TRANSACTION READ ONLY")
             try:
                 if may_interrupt == "no":
-                    return ask(cursor)
-                with self._gate.open():
-                    return ask(cursor)
+                    yield cursor
+                else:
+                    with self._gate.open():
+                        yield cursor
             finally:
                 cursor.execute("ROLLBACK")
         except DRIVER_ERRORS as error:
