@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean, refused
+from interlock.engine.ledger.durable import write_file
 from interlock.engine.project.load import LOCK
 from interlock.engine.runner.ground import Ground, discover
 from interlock.machines.evidence import Column
@@ -21,13 +22,16 @@ def pin(ground: Ground, names: Sequence[str]) -> str:
     """Look at sources and write `sources.lock.toml`; answers with its text. Pins of sources that are not named stay.
 
     Raises:
-        Refused: S114, there is no such source; P425, one cannot be read: then nothing is written.
+        Refused: S114, there is no such source; P425, one cannot be read: then nothing is written; W605, it cannot be written.
     """
     seen = _observed(ground, names)
     kept = {name: columns for name, columns in ground.project.pinned.items() if name in ground.project.sources}
     pinned = {**kept, **{name: {column.name: column.type for column in columns} for name, columns in seen.items()}}
     text = lock_text(pinned)
-    (ground.project.root / LOCK).write_text(text, encoding="utf-8", newline="\n")
+    try:
+        write_file(ground.project.root / LOCK, text.encode())
+    except OSError as error:
+        raise refused("W605", f"`{LOCK}` cannot be written", because=str(error), remedy="make the project's directory writable") from error
     return text
 
 

@@ -1,8 +1,9 @@
 """The crash sweep: stop at every visit of every point, then recover, then compare with a run that nothing disturbed.
 
 Everything: `PYTHONPATH=.src:. python -m tests.faults.sweep` (`--share 1/20` for a twentieth; `--from first|later`,
-`--how kill|raise`, `--by run|resume`, `--again` for crashes during recovery). A failure prints the case, which runs alone
-with `--only CASE`.
+`--how kill|raise`, `--by run|resume`, `--again` for crashes during recovery drawn by a seed). A failure prints the case, which runs alone
+with `--only CASE`. `--recovery` stops at every visit of every point that a *recovery* comes by, twice in a row, from each of a few
+crashes.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from typing import Any
 
 import msgspec
 from tests.faults import world
+
+from interlock.engine import faults
 
 BEGINNINGS = ("first", "later")
 HOWS = ("kill", "raise")
@@ -167,6 +170,33 @@ class Sweep:
         self.server.close()
 
 
+CRASHES = (
+    "warehouse.genesis.commit.after:1",
+    "warehouse.prepare.commit.after:1",
+    "warehouse.commit.before:3",
+    "warehouse.commit.after:1",
+    "warehouse.commit.after:5",
+    "warehouse.seal.commit.after:1",
+)
+"""One of each kind: what recovery finds after it, and does, differs."""
+
+
+def during_recovery(sweep: Sweep) -> Iterator[Case]:
+    """Every visit of every point of each recovery, stopped there twice in a row."""
+    for begin, crash, by in itertools.product(BEGINNINGS, CRASHES, WAYS):
+        if crash not in sweep.visits[begin]:
+            continue
+        at = sweep.root / "crashed"
+        shutil.rmtree(at, ignore_errors=True)
+        shutil.copytree(sweep.templates[begin], at)
+        assert sweep.server.give(at, "run", "--json", fault=f"{crash}:kill") == -9
+        with faults.recorded() as seen:
+            answer = world.command(at, by)
+        assert answer.exit == 0 or answer.codes == {"P430"}, answer.brief
+        for visit in world.counted(seen):
+            yield Case(begin, crash, "kill", by, (visit, visit))
+
+
 def different(found: Any, expected: Any) -> str:
     """The first of what is there and should not be, and of what should be and is not."""
     mine = [repr(each) for each in (found.items() if isinstance(found, dict) else found)]
@@ -219,6 +249,7 @@ def main() -> int:
     parser.add_argument("--how", choices=HOWS)
     parser.add_argument("--by", choices=WAYS)
     parser.add_argument("--again", type=int, default=0, metavar="N", help="N crashes during recovery instead, drawn by --seed")
+    parser.add_argument("--recovery", action="store_true", help="stop at every visit of each recovery instead, twice in a row")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--threads", type=int, default=0, metavar="N", help="N threads, shuffled and killed, for --seeds seeds from --seed on"
@@ -238,6 +269,8 @@ def main() -> int:
                 cases = [Case(begin, fault, how, by, tuple(more))]
             elif asked.again:
                 cases = again(sweep, asked.seed, asked.again)
+            elif asked.recovery:
+                cases = list(during_recovery(sweep))[first - 1 :: every]
             else:
                 cases = list(sweep.cases())
                 for name in ("begin", "how", "by"):

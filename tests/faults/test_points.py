@@ -9,12 +9,26 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-FILES = [
-    *sorted(ROOT.glob("engine/ledger/*.py")),
-    *(ROOT / "engine" / "cases" / name for name in ("acting.py", "attending.py")),
-    *sorted(ROOT.glob("engine/runner/*.py")),
-    *(ROOT / "engine" / "warehouse" / "duckdb" / name for name in ("session.py", "transaction.py", "files.py", "control.py")),
-]
+READS = "asks, in transactions that are read-only or on databases in memory"
+OURS = "files of people and of developers: nothing of a run rests on them, and whoever began to write them writes them again"
+EXEMPT = {
+    "cache/store.py": "a cache: what is torn or lost is made again",
+    "cli/reporting.py": OURS,
+    "diagrams/__main__.py": OURS,
+    "importers/dbt/imported.py": OURS,
+    "planner/items.py": "a statement that is called `rename`, and is run elsewhere",
+    "project/scaffold.py": OURS,
+    "project/schemas.py": OURS,
+    "warehouse/duckdb/beside.py": READS,
+    "warehouse/duckdb/binder.py": READS,
+    "warehouse/duckdb/cursors.py": "settings of a cursor, and what its callers run between their points",
+    "warehouse/duckdb/dependents.py": READS,
+    "warehouse/duckdb/parser.py": READS,
+    "warehouse/duckdb/reader.py": READS,
+    "warehouse/lock.py": "the lock's file says who has it, and nothing rests on that",
+}
+"""Files whose durable calls need no points. Every other file of the engine is held to them, one that is new tomorrow too."""
+FILES = [path for path in sorted(ROOT.glob("engine/**/*.py")) if path.relative_to(ROOT / "engine").as_posix() not in EXEMPT]
 DURABLE = {"fsync", "ftruncate", "rename", "unlink", "mkdir", "rmtree", "write_all", "write_bytes", "write_text", "execute", "fetch"}
 """Calls that change what a restarted machine would find, by their last name. `os.replace` and `Path.replace` are told apart from text."""
 CARED_FOR = {
@@ -24,7 +38,6 @@ CARED_FOR = {
     "_bring": "it removes a copy that was never in use",
     "columns": "reads",
     "write_file": "removes its own unfinished file on the way out of an error",
-    "release": "the lock's file says who has it, and nothing rests on that",
     "_undo": "cuts what a failed write left; readers know a torn line",
 }
 
@@ -70,4 +83,10 @@ def test_something_durable_was_looked_at() -> None:
 
 @pytest.mark.parametrize("name", sorted(CARED_FOR))
 def test_no_exception_is_kept_for_what_is_gone(name: str) -> None:
-    assert name in {function.name for _, function in functions()} | {"release"}
+    assert name in {function.name for _, function in functions()}
+
+
+@pytest.mark.parametrize("name", sorted(EXEMPT))
+def test_no_file_is_exempt_that_has_nothing_durable(name: str) -> None:
+    tree = ast.parse((ROOT / "engine" / name).read_text(encoding="utf-8"))
+    assert {name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) for name, _ in calls(node)} & DURABLE

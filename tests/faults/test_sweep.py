@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.faults.sweep import Case, Sweep, again
+from tests.faults.sweep import Case, Sweep, again, during_recovery
 
 SHARE = 131
 """Every so many cases are played here. It shares no factor with the four variants of a visit, so that all of them come up."""
 DURING_RECOVERY = 5
+RECOVERIES = 997
 SEEDS = 3
 
 
@@ -31,6 +32,13 @@ def test_a_crash_anywhere_loses_and_repeats_nothing(sweep: Sweep) -> None:
 
 def test_a_crash_during_recovery_loses_and_repeats_nothing(sweep: Sweep) -> None:
     for case in again(sweep, seed=13, count=DURING_RECOVERY):
+        sweep.play(case)
+
+
+def test_a_crash_of_every_recovery_twice_in_a_row_is_swept(sweep: Sweep) -> None:
+    cases = list(during_recovery(sweep))
+    assert {(case.begin, case.by) for case in cases} == {("first", "run"), ("first", "resume"), ("later", "run"), ("later", "resume")}
+    for case in cases[RECOVERIES // 2 :: RECOVERIES]:
         sweep.play(case)
 
 

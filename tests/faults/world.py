@@ -6,6 +6,7 @@ import contextlib
 import io
 import re
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,11 @@ def visits(template: Path, at: Path, *words: str) -> list[str]:
     with faults.recorded() as seen:
         answer = command(at, *words)
     assert answer.exit == 0, answer.brief
+    return counted(seen)
+
+
+def counted(seen: Iterable[str]) -> list[str]:
+    """Visits of points, as `name:nth`."""
     counts: dict[str, int] = {}
     found = []
     for name in seen:
