@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
@@ -184,42 +183,6 @@ def test_an_import_writes_nothing_but_the_new_project(tmp_path: Path) -> None:
         ["dbt_project.yml", *files]
     )
     assert not list(tmp_path.rglob("*.duckdb"))
-
-
-def test_a_manifest_s_text_is_used_only_where_it_is_the_only_one(tmp_path: Path) -> None:
-    raw = {
-        "keyed": "select {{ tools.key('id') }} as k from {{ ref('one') }}",
-        "asked": "select {{ tools.asks('id') }} as k from {{ ref('one') }}",
-        "edited": "select {{ tools.key('id') }} as k, 2 as n from {{ ref('one') }}",
-        "newer": "select {{ tools.key('id') }} as k from {{ ref('one') }} {% if is_incremental() %}where true{% endif %}",
-    }
-
-    def node(name: str, macro: str, text: str) -> dict[str, object]:
-        return {
-            "resource_type": "model", "package_name": "shop", "name": name, "original_file_path": f"models/{name}.sql", "raw_code": text,
-            "compiled_code": 'select md5(id) as k from "shop"."main"."one"', "relation_name": f'"shop"."main"."{name}"',
-            "depends_on": {"macros": [f"macro.tools.{macro}"]}, "config": {"materialized": "table"}, "language": "sql",
-        }  # fmt: skip
-
-    manifest = {
-        "metadata": {"dbt_schema_version": "https://schemas.getdbt.com/dbt/manifest/v12.json"},
-        "nodes": {
-            "model.shop.one": {**node("one", "key", "x"), "original_file_path": "models/nowhere.sql"},
-            "model.shop.keyed": node("keyed", "key", raw["keyed"]),
-            "model.shop.asked": node("asked", "asks", raw["asked"]),
-            "model.shop.edited": node("edited", "key", raw["keyed"]),
-            "model.shop.newer": node("newer", "key", raw["newer"]),
-        },
-        "macros": {
-            "macro.tools.key": {"macro_sql": "{% macro key(c) %}md5({{ c }}){% endmacro %}", "depends_on": {"macros": []}},
-            "macro.tools.asks": {"macro_sql": "{% macro asks(c) %}{% if execute %}{% endif %}{% endmacro %}", "depends_on": {"macros": []}},
-        },
-    }
-    models = {f"models/{name}.sql": text for name, text in raw.items()}
-    found = imported(tmp_path, {**models, "models/one.sql": "select 'x' as id", "target/manifest.json": json.dumps(manifest)})
-    assert found.sql("keyed") == "select md5(id) as k from one\n"
-    assert "manifest" in found.item("keyed").why
-    assert {name: found.item(name).code for name in ("asked", "edited", "newer")} == {"asked": "D806", "edited": "D806", "newer": "D803"}
 
 
 def test_a_relation_s_name_as_a_text_is_refused(tmp_path: Path) -> None:

@@ -36,8 +36,8 @@ class Conversion:
         self.sources: dict[tuple[str, str], SourceNode] = {}
         self.compiled: dict[str, Any] = {}
         """Of dbt's manifest, by file: nodes whose compiled text may be used."""
-        self.relations: dict[str, tuple[str, str, str, str]] = {}
-        """Of the manifest: a relation's name → package, name, kind and source."""
+        self.relations: dict[str, tuple[str, str, str, str, str]] = {}
+        """Of the manifest: a relation's name → package, name, kind, source and version."""
 
     def run(self) -> None:
         """Convert everything that can be."""
@@ -69,25 +69,19 @@ class Conversion:
         text = str(known["compiled_code"])
         for number, relation in enumerate(sorted(self.relations, key=len, reverse=True)):
             if relation in text:
-                package, name, kind, source = self.relations[relation]
+                package, name, kind, source, version = self.relations[relation]
                 mark = f"ilman_{number}_z"
                 if kind == "source":
                     rendering.sources[mark] = (source, name)
                 else:
-                    rendering.refs[mark] = (package, name, None)
+                    rendering.refs[mark] = (package, name, version or None)
                 text = text.replace(relation, mark)
         if "__dbt__cte__" in text:
             return  # an ephemeral model is written into it
         node.problem = None
         node.text, node.rendering = text, rendering
-        node.config = {
-            **node.config,
-            **{
-                key: value
-                for key, value in known.get("config", {}).items()
-                if key in {"materialized", "alias", "schema", "tags", "unique_key"} and value
-            },
-        }
+        # The manifest's configuration is the merged one, and what the template computes of it is not known here.
+        node.config |= {key: value for key, value in table(known.get("config")).items() if value not in (None, [], {}, "")}
         node.notes.append("its text is dbt's compiled one, from target/manifest.json")
 
     # --- names ---
