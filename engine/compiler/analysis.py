@@ -11,6 +11,7 @@ from interlock.engine.compiler.macros import Macros
 from interlock.engine.compiler.names import Names, Node, Unresolved, outside_file
 from interlock.engine.compiler.reading import Call, Problem, Reading, Reference, dynamic_pivot
 from interlock.engine.compiler.text import Edit, Spliced, Text
+from interlock.engine.compiler.unparsed import meant
 from interlock.engine.compiler.variables import Values, substitution, uses
 from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.warehouse.duckdb import parser
@@ -102,6 +103,14 @@ class Analysis:
         last = self.text.end if end is None else end
         return self.text.splice((edit for edit in edits if start <= edit.start < last), start=start, end=last)
 
+    def only_names_put_in(self, offset: int | None) -> bool:
+        """Whether a line of the text differs from what runs by nothing but whole names of relations: no value, no ephemeral model."""
+        line = self.text.at(offset).line
+        ephemerals = [place for place in self.places if self.context.names.is_ephemeral(place.node)]
+        return not any(self.text.at(edit.start).line == line for edit in self.edits) and not any(
+            self.text.at(place.start).line == line for place in ephemerals
+        )
+
     def finding(
         self,
         code: str,
@@ -178,7 +187,8 @@ class Analysis:
             if (second.text, fourth.text, fifth.text) == (".", ".", "*"):
                 self._three_parts(first.start, fifth.end - first.start, third.text)
                 return
-        self.finding("L200", "SQL does not parse", answer.message, "correct it", answer.offset)
+        found = meant(self.text, answer.message, answer.offset)
+        self.finding("L200", "SQL does not parse", found.because, found.remedy, found.offset)
 
     def _three_parts(self, offset: int | None, length: int, table: str) -> None:
         self.finding(

@@ -59,6 +59,7 @@ class Names:
         self._made = {
             (node.schema.lower(), node.relation.lower()): node for node in self.nodes.values() if not _is_ephemeral(project, node)
         }
+        self._ephemeral = frozenset(node.name for node in self.nodes.values() if _is_ephemeral(project, node))
         for source in project.sources.values():
             schema, _, name = source.name.rpartition(".")
             node = Node("source", source.name, *physical(source, target))
@@ -66,6 +67,10 @@ class Names:
                 self._qualified.setdefault((schema.lower(), name.lower()), []).append(node)
             else:
                 self._bare.setdefault(name.lower(), []).append(node)
+
+    def is_ephemeral(self, node: Node) -> bool:
+        """Whether its text is put in where it is read."""
+        return node.kind == "model" and node.name in self._ephemeral
 
     def resolve(self, path: tuple[str, ...], *, own: str | None = None) -> Node | Unresolved:
         """What a path means. `own` is the model that asks, which is no help to itself."""

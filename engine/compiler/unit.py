@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from interlock.engine.compiler.analysis import Analysis, Context
 from interlock.engine.compiler.checks import Draft, draft
@@ -24,14 +23,14 @@ from interlock.engine.compiler.reliance import reaches_a_promise, rests_on_sourc
 from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
 from interlock.engine.compiler.types import canonical_type
-from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean, nearest
+from interlock.engine.compiler.unbound import explained
+from interlock.engine.diagnostics import Diagnostic, Position
 from interlock.engine.project.project import ModelFile, Relationships, SeedFile
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.engine.warehouse.duckdb.parser import Tree
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column, ContractFinding
 
-_ABSENT: Final = re.compile(r'(?:Values list|Table) "([^"]+)" does not have a column named "([^"]+)"')
 VALIDITY = ("valid_from", "valid_to")
 """Columns that a snapshot's relation has after those of its query."""
 
@@ -346,26 +345,23 @@ class Unit:
                     length=length,
                 )
                 return
-        near_by = next((name for name in found.candidates if _alike(found.name, name)), None)
-        remedy = f"did you mean `{near_by}`?" if near_by else "correct it; types and columns are those of what it reads"
-        summary, _, rest = found.message.partition("\n")
-        near = ", ".join(f"`{name}`" for name in found.candidates)
-        because = f"what is near: {near}" if near else rest.strip() or "DuckDB's binder says so"
-        if (absent := _ABSENT.match(summary)) is not None:
-            summary = f"`{absent[1]}` has no column `{absent[2]}`"
-            read = [
-                each.node
-                for each in analysis.places
-                if absent[1].lower() in {each.reference.alias.lower(), each.reference.path[-1].lower()}
-            ]
-            columns = around.columns_of(read[0]) if len(read) == 1 else None
-            if columns:
-                because = f"it has {', '.join(f'`{column.name}`' for column in columns)}"
-                remedy = did_you_mean(absent[2], (column.name for column in columns), "name one of these")
+        relations: dict[str, Sequence[str]] = {}
+        for each in analysis.places:
+            named = each.reference.alias or each.reference.path[-1]
+            relations[named] = tuple(column.name for column in around.columns_of(each.node) or ())
+        reading = analysis.reading
+        alone = reading is not None and len(reading.scopes) == 1 and len(reading.bound_to) == len(analysis.places) == len(relations)
+        words = explained(found, relations if alone else {}, alone=len(relations) == 1)
         compiled = "" if found.offset is None else _line(bound.text, found.offset)
-        excerpt = analysis.text.at(offset).excerpt
+        plain = analysis.only_names_put_in(offset)
         analysis.finding(
-            "L201", summary.rstrip("!"), because, remedy, offset, length=found.length, compiled="" if compiled == excerpt else compiled
+            "L201",
+            words.summary,
+            words.because,
+            words.remedy,
+            offset,
+            length=words.length or found.length,
+            compiled="" if plain else compiled,
         )
 
     def _look_at_columns(self, analysis: Analysis) -> None:
@@ -423,12 +419,6 @@ class Unit:
                 cast.offset,
                 severity="warning",
             )
-
-
-def _alike(written: str, near: str) -> bool:
-    """Whether a slip of the pen is likely: DuckDB names what is nearest, however far that is."""
-    one, other = written.lower(), near.lower().rpartition(".")[2]
-    return not one or one in other or other in one or nearest(one, [other]) is not None
 
 
 def _same(left: tuple[str, ...], right: tuple[str, ...]) -> bool:

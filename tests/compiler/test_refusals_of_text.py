@@ -9,12 +9,12 @@ from tests.compiler.projects import codes, compiled, errors, model, place, the
 
 CASES = [
     # code, text, line, column, length
-    ("L200", "select a frm +", 1, 14, 1),
+    ("L200", "select a frm +", 1, 10, 3),
     ("L200", "select 'é' as é\nfrom raw.orders where", 2, 17, 5),
     ("L201", "select ammount from raw.orders", 1, 8, 7),
     ("L201", "select 'é' as x,\n  ammount from raw.orders", 2, 3, 7),
     ("L201", "select id + ordered_at as x from raw.orders", 1, 11, 1),
-    ("L201", "select no_such_function(id) as x from raw.orders", 1, 8, 20),
+    ("L201", "select no_such_function(id) as x from raw.orders", 1, 8, 16),
     ("L201", "select cast(id as nonsense) as x from raw.orders", 1, 19, 8),
     ("L201", "select list_transform([1, 2], x -> x + 1) as x", None, None, None),
     ("L201", "select o.id from raw.orders as orders", 1, 8, 4),
