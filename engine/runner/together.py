@@ -12,27 +12,32 @@ from interlock.engine.planner.observe import Unreadable, read_published
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.attempt import STEPS, Answer, Attempt, Bench, Effect, abandon, fill, find, found_as, go, heads_wanted, move_of
 from interlock.engine.warehouse.duckdb import control
-from interlock.engine.warehouse.protocol import DELTA, WarehouseError
+from interlock.engine.warehouse.protocol import WarehouseError
 from interlock.machines.permits import CommitPermit
 
 TOGETHER_MAX = 16
 ROWS_MAX = 100_000
 """Of what a model reads: one that reads more, or nobody knows how much, is alone."""
 
-_DELTA = DELTA.rpartition(".")[2]
+EXTENDS = frozenset({"append", "merge", "replace_range", "snapshot"})
+SHARING = EXTENDS | {"create", "replace"}
 
 
 def is_small(item: Item, bench: Bench) -> bool:
-    """Whether a model may share a transaction: it makes its relation, it stages nothing, and it reads few rows, if any."""
-    if item.action not in {"create", "replace"} or item.refusal is not None or item.follows is not None or item.renamed_from is not None:
+    """Whether a model may share a transaction: it makes or extends its relation, reads few rows, if any, and leaves no staged delta behind.
+
+    The staged delta has one name for all: a model drops its own before the next one's turn.
+    """
+    if item.action not in SHARING or item.refusal is not None or item.follows is not None or item.renamed_from is not None:
         return False
     roles = [statement.role for statement in item.statements]
-    if roles[:1] != [control.READ_HEADS.role] or any(_DELTA in statement.text for statement in item.statements):
+    if roles[:1] != [control.READ_HEADS.role] or roles.count("stage") != roles.count("unstage"):
         return False
     if item.relation_kind == "view" and not item.checks:
         return True
     rows = 0
-    for name in item.reads:
+    # What is extended is read too: for its keys, its watermark or its fingerprint.
+    for name in (*item.reads, *([item.model] if item.action in EXTENDS else [])):
         body = bench.bodies.get(name)
         if body is None:
             return False

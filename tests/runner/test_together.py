@@ -133,3 +133,47 @@ def test_a_stop_in_the_middle_loses_and_repeats_nothing(point: str, tmp_path: Pa
     assert len({model for model, _ in after["receipts"]}) == len(after["receipts"]) == 4
     assert [after[f"m{number}"] == [(id_, id_) for id_ in range(number + 2)] for number in range(3)] == [True] * 3
     assert after["m3"] == after["m0"]
+
+
+INCREMENTAL = 'materialized = "incremental"\nwatermark = "ts"\n'
+STRATEGIES = {
+    "append": INCREMENTAL + 'strategy = "append"\n',
+    "merge": INCREMENTAL + 'strategy = "merge"\nunique_key = ["id"]\nlookback = "30 days"\n',
+    "partition": INCREMENTAL + 'strategy = "partition"\npartition = "day"\nlookback = "1 day"\n',
+    "snapshot": 'materialized = "snapshot"\nunique_key = ["id"]\nsnapshot_by = "updated_at"\nupdated_at = "ts"\n',
+    "fails_later": INCREMENTAL + 'strategy = "append"\n\n[[checks]]\nexpression = "id < 6"\n',
+}
+SOURCE = '[sources."raw.events"]\nschema = "raw"\nidentifier = "events"\n'
+
+
+def fill(root: Path, first: int, last: int) -> None:
+    with duckdb.connect(str(root / "small.duckdb")) as connection:
+        connection.execute("create schema if not exists raw")
+        connection.execute("create table if not exists raw.events (id bigint, ts timestamp)")
+        connection.execute(f"insert into raw.events select i, timestamp '2024-01-01' + to_hours(7 * i) from range({first}, {last}) t(i)")
+
+
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(kinds=st.lists(st.sampled_from(sorted(STRATEGIES)), min_size=3, max_size=6), threads=st.sampled_from([1, 2]))
+def test_extending_in_a_shared_transaction_changes_neither_ledger_nor_tables(
+    kinds: list[str], threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, commits = [], []
+    for together in (1, 8):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            (root / "models").mkdir()
+            (root / "interlock.toml").write_text(TOML)
+            (root / "sources.toml").write_text(SOURCE)
+            for number, kind in enumerate(kinds):
+                (root / "models" / f"m{number}.sql").write_text("select id, ts from raw.events\n")
+                (root / "models" / f"m{number}.toml").write_text(STRATEGIES[kind])
+            fill(root, 0, 5)
+            assert run(root, together, monkeypatch, threads) == 0
+            fill(root, 5, 9)
+            with faults.recorded() as visits:
+                exit_code = run(root, together, monkeypatch, threads)
+            seen.append((exit_code, records(root), rows(root)))
+            commits.append(visits.count("warehouse.commit.after"))
+    assert seen[0] == seen[1]
+    assert commits[1] < commits[0] or "fails_later" in kinds or threads > 1
