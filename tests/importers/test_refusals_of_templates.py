@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
 import pytest
 from tests.importers.dbt_projects import imported, write
 
@@ -120,10 +121,50 @@ def test_snapshots_sources_and_seeds_that_cannot_be_kept(tmp_path: Path) -> None
 
 def test_a_project_for_another_warehouse_says_so(tmp_path: Path) -> None:
     profile = "shop: {target: prod, outputs: {prod: {type: postgres, host: h, password: \"{{ env_var('PGPASS') }}\", schema: analytics}}}"
-    found = imported(tmp_path, {"profiles.yml": profile, "models/a.sql": "select 1 as id"})
+    rows = "select 7 / 2 as half, * from (values (1), (null), (2)) t(n) order by n desc limit 1"
+    found = imported(
+        tmp_path, {"profiles.yml": profile, "models/a.sql": "{{ config(materialized='table') }} " + rows}, environment={"PGPASS": "hush"}
+    )
     assert [finding.code for finding in found.done.findings] == ["D824"]
+    assert "told to keep division of integers and the order of nulls as there" in found.done.findings[0].because
     assert 'schema = "analytics"' in found.text("interlock.toml")
     assert "target `prod` was read" in found.item("profiles.yml", "file").why
+    assert any("written for postgres" in said for said in found.done.said)
+    assert api.run(api.open_context(found.out, environment={})).outcome == "succeeded"
+    with duckdb.connect(str(found.out / "shop.duckdb"), read_only=True) as warehouse:
+        assert warehouse.execute("select * from analytics.a").fetchall() == [(3, None)]
+
+
+@pytest.mark.parametrize(("kind", "said"), [("snowflake", "the order of nulls as there"), ("clickhouse", "its own division")])
+def test_what_duckdb_can_be_told_of_another_warehouse_it_is_told(tmp_path: Path, kind: str, said: str) -> None:
+    profile = f"shop: {{target: prod, outputs: {{prod: {{type: {kind}}}}}}}"
+    found = imported(tmp_path, {"profiles.yml": profile, "models/a.sql": "select 1 as id"})
+    assert said in found.done.findings[0].because
+    assert ("nulls_last_on_asc" in found.text("interlock.toml")) == (kind == "snowflake")
+
+
+def test_settings_of_the_profile_that_change_answers_are_the_target_s(tmp_path: Path) -> None:
+    profile = """
+        shop:
+          target: dev
+          outputs:
+            dev:
+              type: duckdb
+              path: shop.duckdb
+              extensions: [httpfs]
+              settings: {timezone: "{{ env_var('ZONE', 'America/New_York') }}", integer_division: true, memory_limit: 1GB, s3_secret_access_key: hush}
+    """
+    text = "{{ config(materialized='table') }} select 7 / 2 as half, timestamptz '2024-01-01 00:00:00+00' :: varchar as t"
+    found = imported(tmp_path, {"profiles.yml": profile, "models/a.sql": text})
+    said = {item.name: item.status for item in found.items("config") if item.name.startswith("profile.")}
+    assert said == {
+        "profile.timezone": "converted", "profile.integer_division": "converted", "profile.memory_limit": "documented",
+        "profile.s3_secret_access_key": "documented", "profile.extensions": "documented",
+    }  # fmt: skip
+    assert api.run(api.open_context(found.out, environment={})).outcome == "succeeded"
+    with duckdb.connect(str(found.out / "shop.duckdb"), read_only=True) as warehouse:
+        assert warehouse.execute("select * from main.a").fetchall() == [(3, "2023-12-31 19:00:00-05")]
+    assert all(b"hush" not in path.read_bytes() for path in found.out.rglob("*") if path.is_file())
 
 
 def test_secrets_are_written_nowhere(tmp_path: Path) -> None:

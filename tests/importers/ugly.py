@@ -72,7 +72,7 @@ STAGING: Final = (
     "{%- set columns = ['id', 'amount', 'state', 'happened'] -%}\r\nselect\r\n  {%- for c in columns %}\r\n  {{ c }}{{ ',' if not loop.last }}\r\n  {%- endfor %}\r\nfrom {{ ref('seeded') }}\r\n",
     "\ufeffselect id, {{ outer('amount') }} as amount, state, happened -- Größe €\nfrom {{ ref('seeded') }} where state <> '日本 {% raw %}{{ x }}{% endraw %}'",
     "{% if var('wide') and target.type == 'duckdb' %}select * {% else %}select id {% endif %} from {{ ref('seeded') }} {# it's gone #}",
-    "with same as (select * from {{ ref('seeded') }}), s2 as (select * from same)\nselect id, {{ cents('amount') }} as amount, state, happened from s2;\n\n",
+    "with same as (select * from {{ ref('seeded') }}), s2 as (select * from same)\nselect id, {{ cents('amount') }} as amount, state, happened from s2\n\n",
     "select id, amount, state, happened from {{ ref('seeded') }} where happened >= '{{ modules.datetime.date(2023, 1, 31) + modules.datetime.timedelta(days=1) }}'",
     "{% set rates = var('nested')['currencies'] %}select id, amount * {{ rates['zł'] }} as amount, state, happened, {% for k, v in rates.items() %}{{ v }} as {{ adapter.quote(k) }}{% if not loop.last %}, {% endif %}{% endfor %} from {{ ref('shop', 'seeded') }}",
     "select id, amount, state, happened from {{ ref('seeded') }} where '{{ env_var('NOT_SET_HERE', 'x') }}' = 'x' /* {{ ref('seeded') }} */",

@@ -13,6 +13,7 @@ from interlock.engine.importers.dbt.collect import Found
 from interlock.engine.importers.dbt.databases import places_of
 from interlock.engine.importers.dbt.nodes import Node
 from interlock.engine.importers.dbt.session import Rendering
+from interlock.engine.importers.dbt.settings import settings_of
 from interlock.engine.importers.dbt.sources import SourceNode
 from interlock.engine.importers.dbt.suggest import did_you_mean
 from interlock.engine.importers.dbt.template import EVALUATION, CannotKeep, calls
@@ -32,6 +33,7 @@ class Conversion:
         if not materialize.RELATION.fullmatch(self.default_schema):
             self.default_schema = "main"
         self.places = places_of(found, out)
+        self.settings = settings_of(found)
         self.by_name: dict[str, list[Node]] = {}
         self.sources: dict[tuple[str, str], SourceNode] = {}
         self.compiled: dict[str, Any] = {}

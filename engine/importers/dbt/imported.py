@@ -192,6 +192,15 @@ def _said(conversion: Conversion, items: tuple[Item, ...], unknown: tuple[str, .
     return tuple(said)
 
 
+def _told(conversion: Conversion) -> str:
+    """Which of the other warehouse's ways DuckDB is told to keep."""
+    kept = [
+        {"integer_division": "division of integers", "default_null_order": "the order of nulls"}.get(key, key)
+        for key in conversion.settings
+    ]
+    return f", told to keep {' and '.join(sorted(kept))} as there" if kept else ", with its own division and order of nulls"
+
+
 def _deciding(off: list[Item]) -> str:
     """The variables that switch most models off."""
     counts = Counter(name for item in off for name in re.findall(r"variable (`\w+`(?:, `\w+`)*)", item.why) for name in name.split(", "))
@@ -220,7 +229,7 @@ def _warnings(conversion: Conversion, items: tuple[Item, ...]) -> list[Diagnosti
         found.append(
             Diagnostic(
                 code="D824", severity="warning", summary=f"the project was written for {kind}",
-                because="its SQL is taken as DuckDB reads it: division, casts and the order of nulls may differ", remedy="compare the results before you rely on them",
+                because=f"its SQL is taken as DuckDB reads it{_told(conversion)}; casts, functions and types may still differ", remedy="compare the results before you rely on them",
             )
         )  # fmt: skip
     commented = [(item, note) for item in items for note in item.why.split("; ") if "SQL comment, which dbt executes" in note]

@@ -38,8 +38,11 @@ def files_of(conversion: Conversion, project_id: str) -> dict[str, str]:
     """Every file but the report, by path. Notes on each node which of them are its own."""
     name = conversion.session.root
     stem = re.sub(r"[^a-z0-9_]+", "_", name.lower()).strip("_") or "project"
+    config = _CONFIG.format(id=project_id, name=toml.string(name), stem=stem, schema=conversion.default_schema)
+    if conversion.settings:
+        config += "\n".join(["", "[targets.dev.settings]", *toml.pairs(conversion.settings)]) + "\n"
     files = {
-        "interlock.toml": _CONFIG.format(id=project_id, name=toml.string(name), stem=stem, schema=conversion.default_schema),
+        "interlock.toml": config,
         ".gitignore": _IGNORED,
     }
     for node in conversion.found.nodes:
