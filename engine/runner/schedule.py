@@ -46,6 +46,8 @@ class Work:
     """An item of whose COMMIT nobody can say anything: then the warehouse gives no answers, and nothing more is begun."""
     error: BaseException | None = None
     condition: threading.Condition = field(default_factory=threading.Condition)
+    failed: list[str] = field(default_factory=list)
+    """Refused for a reason of their own, the first one first: kept, so that nobody goes through all attempts at every beginning."""
     _place: dict[str, int] = field(default_factory=dict)
     _offered: set[str] = field(default_factory=set)
     _below: dict[str, list[str]] = field(default_factory=dict)
@@ -167,10 +169,7 @@ def _may_share(work: Work, item: Item) -> bool:
 
 def _first_failure(work: Work) -> str | None:
     """The first item that was refused for a reason of its own."""
-    for name, attempt in work.attempts.items():
-        if work.states[name] == "refused" and not _was_withheld(attempt):
-            return name
-    return None
+    return next(iter(work.failed), None)
 
 
 def _was_withheld(attempt: Attempt) -> bool:
@@ -220,6 +219,8 @@ def _ended(work: Work, item: Item, attempt: Attempt) -> None:
             work.bench.heads[item.head_model] = attempt.row
             work.bench.bodies[item.head_model] = attempt.found.body
         work.states[item.model] = attempt.machine.state_name
+        if work.states[item.model] == "refused" and not _was_withheld(attempt):
+            work.failed.append(item.model)
     work.ended(item.model)
 
 
