@@ -76,7 +76,7 @@ def checks_of_sources(
         )
         if not checks:
             continue
-        verdicts = ask(reader, question_of(source, checks, as_of))
+        verdicts = ask(reader, question_of(source, checks, as_of), as_of)
         found.append(SourceChecks(source=name, checks=checks, verdicts=verdicts))
         for check in checks:
             findings += [_against(check, *reason) for reason in reasons_against([check], _answers_to(check, verdicts))]

@@ -97,31 +97,45 @@ def _unique(columns: tuple[str, ...], rel: str) -> str:
 
 
 def _freshness(question: Freshness, as_of: str) -> str:
-    greatest, _, failing = _fresh_parts(question, as_of)
+    greatest, moment = _greatest(question)
+    age = f"(epoch({as_of_literal(as_of)}) - epoch({moment}))"
     nothing = f"'no row has a value in ' || {string(question.column)}"
+    failing = _not_fresh(greatest, f"{age} <= {question.max_age_seconds} AND {age} >= -{FUTURE_SECONDS_MAX}")
     return _answer(failing, f"coalesce('newest ' || CAST({greatest} AS VARCHAR), {nothing})")
 
 
-def _fresh_parts(question: Freshness, as_of: str) -> tuple[str, str, str]:
-    """The greatest time, its age at `as_of` in seconds, and 1 where that is not fresh; null where there is no time."""
+def _not_fresh(greatest: str, fresh: str) -> str:
+    """1 where it is not fresh, null where there is no time. An infinite time has no age: what is not known to be in bounds is not fresh."""
+    return f"CASE WHEN {greatest} IS NULL THEN NULL WHEN {fresh} THEN 0 ELSE 1 END"
+
+
+def _greatest(question: Freshness) -> tuple[str, str]:
+    """The greatest value of the column, and the time that it means."""
     greatest = f"max({identifier(question.column)})"
     moment = f"CAST({greatest} AS TIMESTAMPTZ)"
     if question.zone:
         # A time that has a zone keeps it, whatever zone the session is in.
         own = f"(contains(typeof({greatest}), 'WITH TIME ZONE') OR contains(typeof({greatest}), 'TIMESTAMPTZ'))"
         moment = f"CASE WHEN {own} THEN {moment} ELSE timezone({string(question.zone)}, CAST({greatest} AS TIMESTAMP)) END"
-    age = f"(epoch({as_of_literal(as_of)}) - epoch({moment}))"
-    # An infinite time has no age: what is not known to be in bounds is not fresh.
-    failing = f"CASE WHEN {greatest} IS NULL THEN NULL WHEN {age} <= {question.max_age_seconds} AND {age} >= -{FUTURE_SECONDS_MAX} THEN 0 ELSE 1 END"
-    return greatest, age, failing
+    return greatest, moment
+
+
+NOW = "$now"
 
 
 def fresh_fields(question: Freshness, as_of: str) -> str:
-    """The freshness of a relation as a STRUCT: `failing` as for a check, the newest time, its age, and what is allowed."""
-    greatest, age, failing = _fresh_parts(question, as_of)
+    """The freshness of a source as a STRUCT: `failing` as for a check, the newest time, its age, how far it is ahead, what is allowed.
+
+    Its age is told from the plan's time. What is in the future is told from when it is asked (`$now`): rows that came after the
+    plan was made are news, and no sign of a wrong clock.
+    """
+    greatest, moment = _greatest(question)
+    age = f"(epoch({as_of_literal(as_of)}) - epoch({moment}))"
+    ahead = f"(epoch({moment}) - epoch(CAST({NOW} AS TIMESTAMPTZ)))"
+    failing = _not_fresh(greatest, f"{age} <= {question.max_age_seconds} AND {ahead} <= {FUTURE_SECONDS_MAX}")
     return (
-        f"{{'failing': CAST({failing} AS BIGINT), 'newest': CAST({greatest} AS VARCHAR), "
-        f"'age': TRY_CAST(floor({age}) AS BIGINT), 'allowed': {question.max_age_seconds}}}"
+        f"{{'failing': CAST({failing} AS BIGINT), 'newest': CAST({greatest} AS VARCHAR), 'age': TRY_CAST(floor({age}) AS BIGINT), "
+        f"'ahead': TRY_CAST(floor({ahead}) AS BIGINT), 'allowed': {question.max_age_seconds}}}"
     )
 
 

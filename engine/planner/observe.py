@@ -91,6 +91,7 @@ def look(
     selected: frozenset[str],
     options: Options,
     as_of: datetime,
+    now: str,
     catalog: Catalog,
     heads: Sequence[HeadRow],
     expected: Mapping[str, Head],
@@ -107,6 +108,7 @@ def look(
         selected: models of the plan.
         options: of the command line.
         as_of: the plan's time.
+        now: when it is looked at, as text.
         catalog: the bulk probe.
         heads: of the project.
         expected: heads as the ledger has them.
@@ -145,7 +147,7 @@ def look(
         open_anchors=open_anchors,
         fingerprints=fingerprints,
         unmarked=unmarked,
-        said=_said(reader, asked, stamp(as_of)),
+        said=_said(reader, asked, stamp(as_of), now),
         cursors=cursors,
         reads_all=_reads_all(reader, compiled, selected, cursors, catalog) if reader is not None else {},
         contents=_contents(reader, compiled, selected, bodies, catalog, options, unreadable) if options.verify_content == "yes" else {},
@@ -240,13 +242,13 @@ def _reads_all(
     return {name: whole for name, whole in found.items() if whole}
 
 
-def _said(reader: Reader | None, sources: Sequence[CompiledSource], as_of: str) -> dict[str, tuple[SourceVerdict, ...]]:
+def _said(reader: Reader | None, sources: Sequence[CompiledSource], as_of: str, now: str) -> dict[str, tuple[SourceVerdict, ...]]:
     """How fresh the sources are of which that is asked."""
     found = {}
     for source in sources:
         question = question_of(source, freshness_checks(source), as_of)
         if reader is not None and question.checks:
-            found[source.source.name] = ask(reader, question)
+            found[source.source.name] = ask(reader, question, now)
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel, CompiledSource
-from interlock.engine.planner.checks import fresh_fields
+from interlock.engine.planner.checks import FUTURE_SECONDS_MAX, NOW, fresh_fields
 from interlock.engine.planner.choice import Choice, refuse
 from interlock.engine.planner.plan import WRITES_ROWS, SourceQuestion
 from interlock.engine.warehouse.duckdb.quoting import identifier
@@ -80,8 +80,13 @@ def _field(source: CompiledSource, check: SourceCheck, as_of: str) -> str:
     return fresh_fields(asked, as_of)
 
 
-def ask(reader: Reader, question: SourceQuestion) -> tuple[SourceVerdict, ...]:
+def ask(reader: Reader, question: SourceQuestion, now: str) -> tuple[SourceVerdict, ...]:
     """What a source says, by one query; where that gets no answer, each question is asked alone, so that an error is its own.
+
+    Args:
+        reader: of the target.
+        question: all that is asked.
+        now: when it is asked, as text.
 
     Raises:
         WarehouseError: it was interrupted; every other error is a verdict.
@@ -89,7 +94,8 @@ def ask(reader: Reader, question: SourceQuestion) -> tuple[SourceVerdict, ...]:
     if not question.checks:
         return ()
     try:
-        return _answers(question.checks, reader.query(question.text(question.fields))[0][0])
+        bound = {NOW.removeprefix("$"): now} if any(NOW in field for field in question.fields) else None
+        return _answers(question.checks, reader.query(question.text(question.fields), bound)[0][0])
     except WarehouseError as error:
         if error.code == INTERRUPTED:
             raise
@@ -97,7 +103,7 @@ def ask(reader: Reader, question: SourceQuestion) -> tuple[SourceVerdict, ...]:
             return tuple(_verdict(check, "not_evaluated", error.message) for check in question.checks)
     found: list[SourceVerdict] = []
     for check, field in zip(question.checks, question.fields, strict=True):
-        found += ask(reader, SourceQuestion(checks=(check,), fields=(field,), relation=question.relation))
+        found += ask(reader, SourceQuestion(checks=(check,), fields=(field,), relation=question.relation), now)
     return tuple(found)
 
 
@@ -126,9 +132,8 @@ def _fresh(check: SourceCheck, rows: int, said: Mapping[str, Any]) -> SourceVerd
     age, newest = said["age"], f"its newest `{check.column}` is {said['newest']}"
     if age is None:
         return _verdict(check, "failed", f"{newest}, of which no age can be told", failing=1)
-    if age < 0:
-        because = f"{newest}, {_span(-age)} after the plan's time, and a time in the future is not fresh"
-        return _verdict(check, "failed", because, failing=1)
+    if said["ahead"] > FUTURE_SECONDS_MAX:
+        return _verdict(check, "failed", f"{newest}, which is {_span(said['ahead'])} ahead: a time in the future is not fresh", failing=1)
     return _verdict(check, "failed", f"{newest}, {_span(age)} before the plan's time; {_span(said['allowed'])} is allowed", failing=1)
 
 

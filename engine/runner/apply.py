@@ -12,6 +12,7 @@ from types import FrameType
 from typing import Literal
 
 from interlock.engine.clock import moment as moment_of
+from interlock.engine.clock import stamp
 from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.diagnostics import Diagnostic, Refused, refused
 from interlock.engine.ledger.reader import LedgerWhole
@@ -358,6 +359,7 @@ def carry_on(
         bodies=bodies,
         attempt_number=lambda key: sight.fold.attempt_number(planned.id, key),
         serial=sight.fold.serial,
+        now=stamp(ground.clock()),
         threads=threads,
         fail_fast=fail_fast,
         session=session,

@@ -66,6 +66,8 @@ class Order:
     bodies: dict[str, ReceiptBody]
     attempt_number: Callable[[str], int]
     serial: int
+    now: str
+    """When the run begins, as text: what sources say of a later time is in the future."""
     threads: int
     fail_fast: bool
     session: Session
@@ -225,7 +227,7 @@ def _bench(order: Order, items: Mapping[str, object], states: dict[str, str], wr
         permission=permission,
         attempt_number=order.attempt_number,
         states=states,
-        said=Sources(order.body.sources, order.session, order.redact).said,
+        said=Sources(order.body.sources, order.session, order.now, order.redact).said,
         rows_of=lambda source: _rows_of(order.catalog, source),
         redact=order.redact,
     )

@@ -82,6 +82,7 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
             selected=selected,
             options=request.options,
             as_of=moment,
+            now=stamp(ground.clock()),
             catalog=catalog,
             heads=sight.heads,
             expected=sight.expected(),

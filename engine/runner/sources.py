@@ -16,12 +16,13 @@ from interlock.machines.evidence import SourceVerdict
 class Sources:
     """What the sources of a run say. Safe for several threads: one asks, the others wait for its answer."""
 
-    def __init__(self, pins: Iterable[SourcePin], session: Session, redact: Callable[[str], str]) -> None:
+    def __init__(self, pins: Iterable[SourcePin], session: Session, now: str, redact: Callable[[str], str]) -> None:
         """Nothing is asked yet."""
         self._questions = {pin.source: pin.question for pin in pins if pin.question is not None}
         self._locks = {name: threading.Lock() for name in self._questions}
         self._said: dict[str, tuple[SourceVerdict, ...]] = {}
         self._session = session
+        self._now = now
         self._redact = redact
 
     def said(self, source: str) -> tuple[SourceVerdict, ...]:
@@ -46,7 +47,7 @@ class Sources:
                 raise
             return tuple(self._unasked(question, error.message))
         try:
-            verdicts = ask(reader, question)
+            verdicts = ask(reader, question, self._now)
         finally:
             reader.close()
         return tuple(msgspec.structs.replace(verdict, because=self._redact(verdict.because)) for verdict in verdicts)

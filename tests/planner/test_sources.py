@@ -30,11 +30,10 @@ class Shelf:
             self.connection.execute(statement)
         self.asked: list[str] = []
 
-    def query(self, text: str, parameters: object = None) -> list[Row]:
-        assert parameters is None
+    def query(self, text: str, parameters: dict[str, str] | None = None) -> list[Row]:
         self.asked.append(text)
         try:
-            return self.connection.execute(text).fetchall()
+            return self.connection.execute(text, parameters).fetchall()
         except duckdb.Error as error:
             raise WarehouseError(str(error), kind="permanent", scope="statement", code="W608") from error
 
@@ -53,19 +52,19 @@ def limit(seconds: int, *, zone: str | None = "UTC", severity: str = "error", no
     return SourceFreshness(question=question, severity=severity, no_rows=no_rows)  # type: ignore[arg-type]
 
 
-def told(shelf: Shelf, asked: CompiledSource, *columns: str) -> tuple[SourceVerdict, ...]:
+def told(shelf: Shelf, asked: CompiledSource, *columns: str, now: datetime = AS_OF) -> tuple[SourceVerdict, ...]:
     question = question_of(asked, (*freshness_checks(asked), *null_checks("raw.t", columns)), stamp(AS_OF))
-    return ask(shelf, question)  # type: ignore[arg-type]
+    return ask(shelf, question, stamp(now))  # type: ignore[arg-type]
 
 
-def expected(ages: list[int | None], allowed: int) -> str:
+def expected(ages: list[int | None], allowed: int, later: int) -> str:
     """By hand: nothing there, no time there, too old, in the future, or fresh."""
     if not ages:
         return "no_rows"
     known = [age for age in ages if age is not None]
     if not known:
         return "not_evaluated"
-    return "passed" if -300 <= min(known) <= allowed else "failed"
+    return "passed" if -300 - later <= min(known) <= allowed else "failed"
 
 
 OFFSETS = {"UTC": 0, "Asia/Tokyo": 9, "America/Bogota": -5}
@@ -76,12 +75,15 @@ OFFSETS = {"UTC": 0, "Asia/Tokyo": 9, "America/Bogota": -5}
     ages=st.lists(st.none() | st.integers(-20 * HOUR, 60 * HOUR), max_size=5),
     allowed=st.integers(1, 48).map(lambda hours: hours * HOUR),
     zone=st.sampled_from([*OFFSETS, "with a zone"]),
+    later=st.sampled_from([0, 0, HOUR, 100 * HOUR]),
 )
-@example(ages=[300, -300], allowed=HOUR, zone="UTC")
-@example(ages=[-301], allowed=HOUR, zone="Asia/Tokyo")
-@example(ages=[HOUR], allowed=HOUR, zone="America/Bogota")
-@example(ages=[HOUR + 1, None], allowed=HOUR, zone="with a zone")
-def test_freshness_is_what_it_is_by_hand(ages: list[int | None], allowed: int, zone: str) -> None:
+@example(ages=[300, -300], allowed=HOUR, zone="UTC", later=0)
+@example(ages=[-301], allowed=HOUR, zone="Asia/Tokyo", later=0)
+@example(ages=[-301], allowed=HOUR, zone="Asia/Tokyo", later=1)
+@example(ages=[HOUR], allowed=HOUR, zone="America/Bogota", later=0)
+@example(ages=[HOUR + 1, None], allowed=HOUR, zone="with a zone", later=HOUR)
+def test_freshness_is_what_it_is_by_hand(ages: list[int | None], allowed: int, zone: str, later: int) -> None:
+    """Its age is told from the plan's time, the future from when it is asked."""
     kind = "TIMESTAMPTZ" if zone == "with a zone" else "TIMESTAMP"
     shelf = Shelf(f"CREATE TABLE t (id INTEGER, ts {kind})")
     for age in ages:
@@ -90,8 +92,8 @@ def test_freshness_is_what_it_is_by_hand(ages: list[int | None], allowed: int, z
             moment = moment.astimezone(timezone(timedelta(hours=OFFSETS[zone]))).replace(tzinfo=None)
         shelf.connection.execute(f"INSERT INTO t VALUES (1, CAST(? AS {kind}))", [None if moment is None else moment.isoformat()])
     asked = source(limit(allowed, zone=None if zone == "with a zone" else zone))
-    (verdict,) = told(shelf, asked)
-    assert verdict.outcome == expected(ages, allowed), verdict
+    (verdict,) = told(shelf, asked, now=AS_OF + timedelta(seconds=later))
+    assert verdict.outcome == expected(ages, allowed, later), verdict
     against = reasons_against(freshness_checks(asked), [verdict])
     assert bool(against) == (verdict.outcome != "passed")
     assert len(shelf.asked) == 1
@@ -147,7 +149,7 @@ def test_a_source_that_is_gone_has_answered_nothing() -> None:
 
 def test_an_interrupt_is_no_answer() -> None:
     class Stopped(Shelf):
-        def query(self, text: str, parameters: object = None) -> list[Row]:
+        def query(self, text: str, parameters: dict[str, str] | None = None) -> list[Row]:
             raise WarehouseError("stop", kind="permanent", scope="statement", code="G562")
 
     with pytest.raises(WarehouseError, match="stop"):

@@ -35,7 +35,7 @@ class Warehouse:
             raise WarehouseError("secret: no cursor", kind="permanent", scope="connection", code=self.opening)
         return self
 
-    def query(self, text: str) -> list[Row]:
+    def query(self, text: str, parameters: None) -> list[Row]:
         self.questions += 1
         self.first.wait(timeout=0.05)
         if self.asking:
@@ -47,7 +47,9 @@ class Warehouse:
 
 
 def sources(warehouse: Warehouse) -> Sources:
-    return Sources([PIN, SourcePin(source="raw.other", columns=())], warehouse, lambda text: text.replace("secret", "•"))  # type: ignore[arg-type]
+    return Sources(
+        [PIN, SourcePin(source="raw.other", columns=())], warehouse, "2024-06-01T00:00:00Z", lambda text: text.replace("secret", "•")
+    )  # type: ignore[arg-type]
 
 
 def test_many_readers_are_one_question() -> None:
