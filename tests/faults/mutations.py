@@ -369,13 +369,6 @@ OF_WRITING = (
         *scenario("interrupted_before_commit"),
     ),
     of_runner(
-        "a member without its permit is committed with the others",
-        "together",
-        "            if not isinstance(permit, CommitPermit):\n                transaction.rollback()\n                return {}\n",
-        "            if not isinstance(permit, CommitPermit):\n                continue\n",
-        "tests/runner/test_together.py",
-    ),
-    of_runner(
         "an unknown COMMIT of several wrote nothing",
         "together",
         '        if error.kind == "outcome_unknown":\n            return _found(attempts, error)\n        transaction.rollback()',

@@ -18,6 +18,8 @@ import pytest
 from tests.faults import world
 from tests.faults.test_histories import FILES, NEWS
 
+from interlock.machines.records import digest
+
 EXAMPLES = int(os.environ.get("INTERLOCK_EXAMPLES", "2"))
 DEEP = 100_000
 
@@ -177,6 +179,73 @@ def test_a_damaged_receipt_is_refused_and_nothing_is_written(shop: Path, damage:
             assert (answer.exit, answer.codes) == (4, {"K706"}), (damage.__name__, seed, command, answer.brief)
     with duckdb.connect(location) as connection:
         assert connection.execute("SELECT count(*) FROM main.a").fetchall() == [(3,)]
+
+
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_a_damaged_receipt_under_the_digest_of_its_bytes_is_refused_too(shop: Path, damage: Damage) -> None:
+    """Whoever makes one by hand can give it the right name: it is told by what it says, or by nobody having written it."""
+    location = str(shop / "world.duckdb")
+    with duckdb.connect(location) as connection:
+        ((receipt, good),) = connection.execute(
+            "SELECT receipt, body FROM interlock.receipts JOIN interlock.heads USING (receipt) WHERE heads.model = 'a'"
+        ).fetchall()
+    for seed in range(EXAMPLES):
+        bad = damage(good.encode(), random.Random(seed)).decode("utf-8", "replace")
+        if bad == good:
+            continue
+        forged = digest("receipt", bad.encode())
+        with duckdb.connect(location) as connection:
+            connection.execute("UPDATE interlock.receipts SET receipt = ?, body = ? WHERE receipt = ?", [forged, bad, receipt])
+            connection.execute("UPDATE interlock.heads SET receipt = ? WHERE model = 'a'", [forged])
+        receipt = forged
+        for command in ("plan", "run", "resume", "doctor"):
+            answer = world.command(shop, command)
+            demand_coded(answer, (damage.__name__, seed, command))
+            assert answer.exit, (damage.__name__, seed, command)
+            if command in ("plan", "run"):
+                assert answer.codes <= {"K702", "K706"}, (damage.__name__, seed, command, answer.brief)
+    with duckdb.connect(location) as connection:
+        assert connection.execute("SELECT count(*) FROM main.a").fetchall() == [(3,)]
+
+
+CONTROL = {
+    "identity": ("warehouse", "ledger", "format"),
+    "heads": ("receipt", "token", "generation", "model"),
+    "seals": ("run", "serial", "tip", "outcome", "heads"),
+    "receipts": ("model", "run", "attempt", "previous", "body"),
+}
+HANDS = {
+    "nothing": "UPDATE interlock.{table} SET {column} = NULL",
+    "empty": "UPDATE interlock.{table} SET {column} = CASE typeof({column}) WHEN 'VARCHAR' THEN '' ELSE '0' END",
+    "huge": "UPDATE interlock.{table} SET {column} = CASE typeof({column}) WHEN 'VARCHAR' THEN repeat('9', 3000000) ELSE '2000000000' END",
+    "a list": "ALTER TABLE interlock.{table} ALTER {column} TYPE VARCHAR[] USING [CAST({column} AS VARCHAR)]",
+    "bytes": "ALTER TABLE interlock.{table} ALTER {column} TYPE BLOB USING '\\xFF\\xFE'::BLOB",
+    "a name": "ALTER TABLE interlock.{table} RENAME {column} TO something_else",
+    "no column": "ALTER TABLE interlock.{table} DROP {column}",
+    "no table": "DROP TABLE interlock.{table}",
+    "a view": "CREATE TABLE interlock.kept AS FROM interlock.{table}; DROP TABLE interlock.{table};"
+    " CREATE VIEW interlock.{table} AS FROM interlock.kept",
+}
+
+
+BY_HAND = [(hand, table, column) for hand in HANDS for table, columns in CONTROL.items() for column in columns]
+
+
+@pytest.mark.parametrize(("hand", "table", "column"), BY_HAND if EXAMPLES > 10 else BY_HAND[4::13])
+def test_control_tables_that_somebody_changed_are_no_traceback_and_no_write(shop: Path, hand: str, table: str, column: str) -> None:
+    location = str(shop / "world.duckdb")
+    with duckdb.connect(location) as connection:
+        connection.execute("DROP VIEW IF EXISTS interlock.history")
+        try:
+            connection.execute(HANDS[hand].format(table=table, column=column))
+        except duckdb.Error:
+            pytest.skip("a key keeps a hand from that")
+    for command in ("plan", "run", "resume", "doctor", "status", "ledger accept-warehouse --yes"):
+        answer = world.command(shop, *command.split())
+        demand_coded(answer, (table, column, hand, command))
+        if command == "run" and answer.exit:
+            with duckdb.connect(location) as connection:
+                assert connection.execute("SELECT count(*) FROM main.a").fetchall() == [(3,)]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 import duckdb
+import msgspec
 
 from interlock.engine.warehouse.duckdb.control import HEADS, IDENTITY, RECEIPTS, SEALS
 from interlock.engine.warehouse.duckdb.cursors import Cursors, Gate, closed, fetch, interrupted
@@ -50,6 +51,19 @@ WHERE receipt NOT IN (SELECT previous FROM left_with WHERE previous IS NOT NULL)
 _ANY_RECEIPT = f"SELECT 1 FROM {RECEIPTS} WHERE project = $project LIMIT 1"
 _LAST_SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project ORDER BY serial DESC LIMIT 1"
 _SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project AND run = $run"
+
+
+_OF_HEADS = list[tuple[str, str | None, str | None, str | None]]
+_OF_RECEIPTS = list[tuple[str, str, str, int, str | None, str]]
+_OF_SEALS = list[tuple[str, int, str, Literal["succeeded", "partial"], str]]
+_SHAPES: dict[str, Any] = {
+    _IDENTITY: list[tuple[str, str, int]],
+    **dict.fromkeys((_HEADS, _HEADS_OF), _OF_HEADS),
+    **dict.fromkeys((_RECEIPTS, _RECEIPT, _LEFT), _OF_RECEIPTS),
+    **dict.fromkeys((_LAST_SEAL, _SEAL), _OF_SEALS),
+    _ANY_RECEIPT: list[tuple[int]],
+}
+"""What each question to a control table is answered with."""
 
 
 def token_of(comment: str | None) -> str | None:
@@ -170,7 +184,7 @@ class DuckDBReader:
         """Rows of a control table; none where the catalog positively has no such table."""
         if table not in self._cursors.control:
             self._cursors.control = frozenset(str(row[0]).lower() for row in fetch(cursor, _CONTROL, None))
-        return fetch(cursor, text, parameters) if table in self._cursors.control else []
+        return _as_written(table, text, fetch(cursor, text, parameters)) if table in self._cursors.control else []
 
     def _receipts_of(self, cursor: duckdb.DuckDBPyConnection, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:
         if not ids:
@@ -245,6 +259,21 @@ def _catalog(schemas: frozenset[str], tables: list[Row], views: list[Row], colum
 def _receipt(row: Row) -> ReceiptRow:
     body = str(row[5]).encode()
     return ReceiptRow(receipt=row[0], model=row[1], run=row[2], attempt=row[3], previous=row[4], body=body)
+
+
+def _as_written(table: str, text: str, rows: list[Row]) -> list[Row]:
+    """Rows of a control table, if they are such as a release writes: a column that somebody changed is no answer.
+
+    Raises:
+        WarehouseError: K706.
+    """
+    try:
+        checked: list[Row] = msgspec.convert(rows, _SHAPES[text])
+    except msgspec.ValidationError as error:
+        message = f"`interlock.{table}` holds what no release of Interlock writes: {error}"
+        remedy = "restore the database from a backup"
+        raise WarehouseError(message, kind="permanent", scope="target", code="K706", remedy=remedy) from error
+    return checked
 
 
 def _seal(project: str, rows: list[Row]) -> SealRow | None:
