@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from interlock.engine.compiler.compiled import CompiledSource
-from interlock.engine.compiler.sources import database_alias
+from interlock.engine.compiler.source_texts import database_alias
 from interlock.engine.warehouse.duckdb.control import FORMAT
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in
 from interlock.engine.warehouse.duckdb.reader import token_of
@@ -23,6 +23,8 @@ from interlock.machines.records import digest, digest_of
 
 NONE: Final = "none"
 _INTERRUPTED: Final = "G562"
+_OF_THE_ROWS: Final = frozenset({"W607", "W608"})
+"""Errors about the rows that were asked for: damaged, or a view that does not give them. Others are about the warehouse."""
 _CONTROL: Final = ("heads", "identity", "receipts")
 _BODY = msgspec.json.Decoder(ReceiptBody)
 
@@ -44,7 +46,7 @@ def fingerprints_of(
         sources: those that are asked for.
 
     Raises:
-        WarehouseError: a question about content got no answer.
+        WarehouseError: the warehouse did not answer, or it was interrupted.
     """
     found: dict[str, str] = {}
     why: dict[str, str] = {}
@@ -72,13 +74,29 @@ def fingerprints_of(
         else:
             found[name] = NONE
     if asked and reader is not None:
-        fields = ", ".join(f"'s{number}': ({query})" for number, (_, query) in enumerate(asked))
-        answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
-        for number, (name, _) in enumerate(asked):
-            found[name] = digest_of("fingerprint", answer[f"s{number}"])
+        found |= _asked(reader, asked, why)
     for name, _ in asked:
         found.setdefault(name, NONE)
     return found, why
+
+
+def _asked(reader: Reader, asked: Sequence[tuple[str, str]], why: dict[str, str]) -> dict[str, str]:
+    """Marks that a query makes, all by one question; where that gets no answer, each is asked alone, and which have none is said."""
+    fields = ", ".join(f"'s{number}': ({query})" for number, (_, query) in enumerate(asked))
+    try:
+        answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
+    except WarehouseError as error:
+        if error.code not in _OF_THE_ROWS:
+            raise
+        if len(asked) == 1:
+            why[asked[0][0]] = f"it could not be read: {error.message}"
+            return {}
+    else:
+        return {name: digest_of("fingerprint", answer[f"s{number}"]) for number, (name, _) in enumerate(asked)}
+    found: dict[str, str] = {}
+    for each in asked:
+        found |= _asked(reader, [each], why)
+    return found
 
 
 def _files_digest(root: Path, files: Sequence[str]) -> str:
