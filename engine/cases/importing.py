@@ -8,13 +8,18 @@ from pathlib import Path
 
 from interlock.engine.clock import Clock
 from interlock.engine.diagnostics import Diagnostic, refused
+from interlock.engine.importers.dbt import verify
 from interlock.engine.importers.dbt.imported import Imported, import_project
 from interlock.engine.importers.dbt.items import Compared, counted
 from interlock.engine.outcome import exit_of
+from interlock.engine.project.load import load
+from interlock.engine.project.targets import choose_target
 from interlock.engine.results import Outcome
 from interlock.engine.results_import import ImportResult
 from interlock.engine.warehouse.duckdb import beside
+from interlock.engine.warehouse.duckdb.quoting import string
 from interlock.engine.warehouse.duckdb.session import refusal
+from interlock.engine.warehouse.duckdb.settings import statements
 from interlock.engine.warehouse.protocol import WarehouseError
 
 Built = Callable[[Path], Path]
@@ -34,7 +39,7 @@ def import_dbt(
 ) -> ImportResult:
     """Import; with `built`, run what was imported and compare it with dbt's own warehouse."""
     done = import_project(root, out, project_id=project_id, environment=environment, clock=clock, accept_proposals=accept_proposals)
-    compared = _compared(done, out, built) if built is not None else ()
+    compared = _compared(done, root, out, environment, clock, built) if built is not None else ()
     different = [each for each in compared if each.outcome == "different"]
     left_out = [item for item in done.items if item.status == "refused" or (item.status == "proposed" and item.written == "no")]
     findings: list[Diagnostic] = [*done.findings]
@@ -73,7 +78,7 @@ def import_dbt(
     )
 
 
-def _compared(done: Imported, out: Path, built: Built) -> tuple[Compared, ...]:
+def _compared(done: Imported, root: Path, out: Path, environment: Mapping[str, str], clock: Clock, built: Built) -> tuple[Compared, ...]:
     if done.database is None or not (out / done.database).is_file():
         raise refused(
             "D827",
@@ -82,10 +87,16 @@ def _compared(done: Imported, out: Path, built: Built) -> tuple[Compared, ...]:
             remedy="run `dbt build` first, or import without --compare; the new project is written all the same",
         )
     here = built(out)
+    pairs = [beside.Pair(each.model, each.schema, each.relation, each.built) for each in done.relations]
+    project = load(out, environment=environment, variables={})
+    target = choose_target(project, "dev", writes=False)
+    kept = statements(target)
+    ours = beside.Setting(
+        (*kept, f"SET file_search_path = {string(str(out.absolute()))}"), verify.ground(project, target, clock).attached()
+    )
+    theirs = beside.Setting((*kept, f"SET file_search_path = {string(str(root.absolute()))}"))
     try:
-        sides = beside.compare(
-            here, out / done.database, [beside.Pair(each.model, each.schema, each.relation, each.built) for each in done.relations]
-        )
+        sides = beside.compare(here, out / done.database, pairs, ours=ours, theirs=theirs)
     except WarehouseError as error:
         raise refusal(error, subject=done.name) from error
     return tuple(_compared_one(side) for side in sides)

@@ -295,6 +295,39 @@ def test_compare_names_the_first_rows_that_differ(tmp_path: Path) -> None:
     assert by_model["b"].first_only_dbt == (("2", "b"),)
 
 
+def test_compare_sees_views_over_dbt_s_own_database_and_over_files(tmp_path: Path) -> None:
+    root = tmp_path / "dbt"
+    write(
+        root,
+        {
+            "profiles.yml": "shop: {target: dev, outputs: {dev: {type: duckdb, path: shop.duckdb, attach: [{path: far.duckdb}], settings: {integer_division: true}}}}",
+            "data/a.csv": "id\n1\n2\n",
+            "models/s.yml": """
+                sources:
+                  - {name: raw, schema: raw, tables: [{name: t}]}
+                  - {name: other, database: far, schema: main, tables: [{name: u}]}
+                  - {name: lake, meta: {external_location: "data/{name}.csv"}, tables: [{name: a}]}
+            """,
+            "models/over_table.sql": "select id / 2 as half from {{ source('raw', 't') }}",
+            "models/over_other.sql": "select * from {{ source('other', 'u') }}",
+            "models/over_file.sql": "select * from {{ source('lake', 'a') }}",
+            "models/over_view.sql": "select count(*) as n from {{ ref('over_table') }}",
+        },
+    )
+    with duckdb.connect(str(root / "far.duckdb")) as far:
+        far.execute("create table u as select 5 as id")
+    with duckdb.connect(str(root / "shop.duckdb")) as connection:
+        connection.execute("set integer_division = true; create schema raw; create table raw.t as select range::int as id from range(4)")
+        connection.execute("create view over_table as select id / 2 as half from shop.raw.t; create table over_other as select 6 as id")
+        connection.execute(f"set file_search_path = '{root}'; create view over_file as select * from 'data/*.csv'")
+        connection.execute("create view over_view as select count(*) as n from shop.main.over_table")
+    result = api.import_dbt(root, tmp_path / "new", environment={}, compare=True)
+    assert {each.model: each.outcome for each in result.compared} == {
+        "over_table": "equal", "over_other": "different", "over_file": "equal", "over_view": "equal",
+    }  # fmt: skip
+    assert {path.name for path in root.iterdir()} == {"profiles.yml", "dbt_project.yml", "data", "models", "far.duckdb", "shop.duckdb"}
+
+
 def test_no_file_is_lost_without_a_word(tmp_path: Path) -> None:
     found = imported(
         tmp_path, {**shapes.restaurant(), "analyses/look.sql": "select 1", "models/odd.txt": "x", "tests/x.yml": "", "macros/m.md": "x"}

@@ -15,8 +15,10 @@ from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.nodes import Node, Problem
 from interlock.engine.importers.dbt.sources import SourceNode
 from interlock.engine.project.load import SOURCES, load, relation_conflicts
+from interlock.engine.project.project import Project
 from interlock.engine.project.targets import choose_target
 from interlock.engine.runner.ground import Ground
+from interlock.engine.warehouse.target import TargetConfig
 
 UNKNOWN: Final = frozenset({"S105", "P425", "W614", "S119"})
 """Codes of a source that cannot be looked at now: no fault of the import."""
@@ -28,17 +30,22 @@ def findings_of(out: Path, environment: Mapping[str, str], clock: Clock) -> tupl
     """All findings of the new project that are errors."""
     project = load(out, environment=environment, variables={})
     target = choose_target(project, "dev", writes=False)
-    ground = Ground(
-        project=project, target=target, clock=clock, actor="import", wait_seconds=None, redact=lambda text: text, read=lambda _: project, variables={}
-    )  # fmt: skip
+    made = ground(project, target, clock)
     as_of = stamp(clock())
     try:
-        with closing(ground.scratch()) as scratch:
-            compiled = ground.compile(as_of, scratch, target_is="absent")
+        with closing(made.scratch()) as scratch:
+            compiled = made.compile(as_of, scratch, target_is="absent")
     except Refused as refusal:
         return refusal.findings
     found = (*project.findings, *relation_conflicts(project, target), *compiled.findings)
     return tuple(finding for finding in found if finding.severity == "error")
+
+
+def ground(project: Project, target: TargetConfig, clock: Clock) -> Ground:
+    """What a command on the new project stands on."""
+    return Ground(
+        project=project, target=target, clock=clock, actor="import", wait_seconds=None, redact=lambda text: text, read=lambda _: project, variables={}
+    )  # fmt: skip
 
 
 def unknown_sources(findings: tuple[Diagnostic, ...]) -> tuple[str, ...]:

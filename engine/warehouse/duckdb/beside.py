@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify
-from interlock.engine.warehouse.duckdb.quoting import identifier, string
+from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in, string
 from interlock.engine.warehouse.protocol import ALIAS
 
 SHOWN_MAX = 5
+_ASIDE = "il_views_aside"
 
 
 class Pair(NamedTuple):
@@ -39,7 +41,17 @@ class Side(NamedTuple):
     first_only_there: tuple[tuple[str | None, ...], ...] = ()
 
 
-def compare(here: Path, there: Path, pairs: Iterable[Pair]) -> list[Side]:
+class Setting(NamedTuple):
+    """What a file's views are read with: statements of the session, and other database files by alias."""
+
+    prepare: tuple[str, ...] = ()
+    attach: Mapping[str, Path] = {}
+
+
+PLAIN = Setting()
+
+
+def compare(here: Path, there: Path, pairs: Iterable[Pair], *, ours: Setting = PLAIN, theirs: Setting = PLAIN) -> list[Side]:
     """Compare relations between two database files.
 
     Raises:
@@ -47,22 +59,55 @@ def compare(here: Path, there: Path, pairs: Iterable[Pair]) -> list[Side]:
     """
     # Views name their own catalog in their text, so the other file keeps its own name.
     other = there.stem if there.stem not in {ALIAS, "memory", "system", "temp"} else "the_other"
+    pairs = list(pairs)
     try:
-        connection = duckdb.connect(":memory:")
-        try:
-            connection.execute("SET TimeZone = 'UTC'")
-            for path, alias in ((here, ALIAS), (there, other)):
-                connection.execute(f"ATTACH {string(str(path))} AS {identifier(alias)} (READ_ONLY)")
-            return [_side(connection, other, pair) for pair in pairs]
-        finally:
-            connection.close()
+        with tempfile.TemporaryDirectory() as place:
+            aside = Path(place) / "views.duckdb"
+            views, broken = _aside(aside, here, pairs, ours)
+            connection = duckdb.connect(":memory:")
+            try:
+                for statement in ("SET TimeZone = 'UTC'", *theirs.prepare):
+                    connection.execute(statement)
+                for path, alias in ((here, ALIAS), (there, other), (aside, _ASIDE)):
+                    connection.execute(f"ATTACH {string(str(path))} AS {identifier(alias)} (READ_ONLY)")
+                for alias, path in theirs.attach.items():
+                    connection.execute(f"ATTACH {string(str(path))} AS {identifier(alias)} (READ_ONLY)")
+                return [broken.get(pair) or _side(connection, other, pair, views.get(pair)) for pair in pairs]
+            finally:
+                connection.close()
     except DRIVER_ERRORS as error:
         raise classify(error) from error  # type: ignore[arg-type]
 
 
-def _side(connection: duckdb.DuckDBPyConnection, other: str, pair: Pair) -> Side:
+def _aside(aside: Path, here: Path, pairs: list[Pair], ours: Setting) -> tuple[dict[Pair, str], dict[Pair, Side]]:
+    """Rows of our views, put down in a file of their own: a view may read the other file, which no connection can have twice."""
+    views: dict[Pair, str] = {}
+    broken: dict[Pair, Side] = {}
+    connection = duckdb.connect(str(aside))
+    try:
+        for statement in ("SET TimeZone = 'UTC'", *ours.prepare):
+            connection.execute(statement)
+        for alias, path in {ALIAS: here, **ours.attach}.items():
+            connection.execute(f"ATTACH {string(str(path))} AS {identifier(alias)} (READ_ONLY)")
+        query = "SELECT lower(schema_name), lower(view_name) FROM duckdb_views() WHERE database_name = ?"
+        known = set(connection.execute(query, [ALIAS]).fetchall())
+        for number, pair in enumerate(pairs):
+            if (pair.schema.lower(), pair.relation.lower()) not in known:
+                continue
+            try:
+                connection.execute(f"CREATE TABLE v{number} AS SELECT * FROM {relation_in(ALIAS, pair.schema, pair.relation)}").fetchall()
+                views[pair] = f"v{number}"
+            except DRIVER_ERRORS as error:
+                broken[pair] = Side(pair.name, found=False, because=classify(error).message)  # type: ignore[arg-type]
+    finally:
+        connection.close()
+    return views, broken
+
+
+def _side(connection: duckdb.DuckDBPyConnection, other: str, pair: Pair, view: str | None) -> Side:
     name, schema, relation, left_out = pair
-    columns = [_columns(connection, catalog, schema, relation) for catalog in (ALIAS, other)]
+    places = [(ALIAS, schema, relation) if view is None else (_ASIDE, "main", view), (other, schema, relation)]
+    columns = [_columns(connection, *place) for place in places]
     if not columns[0] or not columns[1]:
         where = "dbt's warehouse has no such relation" if columns[0] else "it is not built here"
         return Side(name, found=False, because=where)
@@ -80,9 +125,7 @@ def _side(connection: duckdb.DuckDBPyConnection, other: str, pair: Pair) -> Side
     listed = ", ".join(identifier(column) for column in compared)
     texts = ", ".join(f"CAST({identifier(column)} AS VARCHAR)" for column in compared)
     try:
-        here, there = (
-            f"SELECT {listed} FROM {identifier(catalog)}.{identifier(schema)}.{identifier(relation)}" for catalog in (ALIAS, other)
-        )
+        here, there = (f"SELECT {listed} FROM {relation_in(*place)}" for place in places)
         only_here, only_there = f"{here} EXCEPT ALL {there}", f"{there} EXCEPT ALL {here}"
         counts = [_rows(connection, f"SELECT count(*) FROM ({query})")[0][0] for query in (here, there, only_here, only_there)]
         first = [
