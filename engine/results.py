@@ -79,6 +79,10 @@ class ModelResult(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     rows_written: int | None = None
     rows_deleted: int | None = None
     rows_held: int | None = None
+    rows_late: int | None = None
+    """Where the model counts them: rows that came late and were not loaded."""
+    rows_stale: int | None = None
+    """Likewise: rows that stay although the query no longer gives them."""
     rows_after: int | None = None
     milliseconds: int | None = None
     receipt: str | None = None
@@ -135,6 +139,8 @@ class RunStatus(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     refused: tuple[str, ...] = ()
     in_doubt: tuple[str, ...] = ()
     why_open: str = ""
+    why_refused: str = ""
+    """Of one that was refused before it began: it did nothing to any model."""
 
 
 class StatusResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -144,7 +150,7 @@ class StatusResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=True
     """`absent`, `whole`, `broken` or `unreadable`, with its reason."""
     models: tuple[ModelStatus, ...]
     runs: tuple[RunStatus, ...]
-    """Open runs, then the last closed one."""
+    """Open runs, then the last one that began and ended, then one that was refused since before it began."""
     busy: str = ""
     """Who holds the lock, if anybody does."""
     leftovers: tuple[str, ...] = ()

@@ -258,6 +258,9 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     rows_deleted: int
     rows_held: int
     rows_late: int | None
+    """Where they are counted: rows below what was looked at that the query gives and that are not there."""
+    rows_stale: int | None = None
+    """Likewise, the other way round: rows that are there and that the query no longer gives: changed, moved or deleted at the source."""
     rows_kept: int | None = None
     """Keys of an append that are there with other values, and stay (`on_conflict = "keep"`)."""
     rows_gone: int | None = None

@@ -195,6 +195,7 @@ def receipt_facts(body: ReceiptBody) -> Iterator[tuple[str, str]]:
         "deleted": body.rows_deleted or None,
         "held": body.rows_held or None,
         "late": body.rows_late or None,
+        "stale": body.rows_stale or None,
         "kept": body.rows_kept or None,
         "gone": body.rows_gone or None,
         "after": body.rows_after,

@@ -176,6 +176,8 @@ def _model(item: Item, applied: Applied) -> ModelResult:
         rows_written=wrote.rows_written if wrote is not None else None,
         rows_deleted=wrote.rows_deleted if wrote is not None else None,
         rows_held=wrote.rows_held if wrote is not None else None,
+        rows_late=wrote.rows_late if wrote is not None else None,
+        rows_stale=wrote.rows_stale if wrote is not None else None,
         rows_after=wrote.rows_after if wrote is not None else None,
         milliseconds=carried.milliseconds.get(item.model),
         receipt=attempt.row.receipt if attempt.row is not None and state == "checkpointed" else None,

@@ -104,9 +104,12 @@ def _models(fold: Fold, compiled: Compiled | None) -> tuple[ModelStatus, ...]:
 
 def _runs(fold: Fold, *, busy: bool) -> tuple[RunStatus, ...]:
     shown = sorted(fold.open.values(), key=lambda run: run.opened_sequence)
-    ended = [run for run in fold.runs.values() if not run.is_open]
-    if ended:
-        shown.append(max(ended, key=lambda run: run.opened_sequence))
+    ended = sorted((run for run in fold.runs.values() if not run.is_open), key=lambda run: run.opened_sequence)
+    begun = [run for run in ended if run.running_since is not None]
+    if begun:
+        shown.append(begun[-1])
+    if ended and ended[-1].running_since is None:
+        shown.append(ended[-1])
     return tuple(_run(run, busy=busy) for run in shown)
 
 
@@ -125,6 +128,7 @@ def _run(run: RunFold, *, busy: bool) -> RunStatus:
             if busy
             else "its process is gone; `interlock resume` ends it and does the rest of its plan, `interlock run` ends it and plans anew"
         )
+    refusal = run.refusal if run.running_since is None else None
     return RunStatus(
         run=run.run,
         plan=run.plan or "",
@@ -135,6 +139,7 @@ def _run(run: RunFold, *, busy: bool) -> RunStatus:
         refused=tuple(sorted(name for name, attempt in run.attempts.items() if attempt.state == "refused")),
         in_doubt=tuple(sorted(attempt.model for attempt in run.open_attempts if attempt.state in ("bootstrapping", "committed"))),
         why_open=why,
+        why_refused=f"[{refusal.code}] {refusal.because}" if refusal is not None else "",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from interlock.engine.compiler.compiled import CompiledModel
@@ -186,9 +187,10 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
         assert isinstance(model.file, ModelFile)
         low = bounds.low or (bounds.ranges[-1].low if bounds.ranges else None)
         if low is not None:
-            notes.append(
-                f"rows with {bounds.column} below {low} that arrive late are {'counted, not loaded' if model.file.late == 'count' else 'not looked at'}"
-            )
+            seen = "counted, not loaded" if model.file.late == "count" else "not looked at"
+            notes.append(f"rows with {bounds.column} below {low} that arrive late are {seen}")
+        if low and choice.action == "replace_range":
+            notes.append(_stale(bounds.column, low, key_of(model), counted=model.file.late == "count"))
         if model.restricted and low is not None:
             pairs = ", ".join(sorted({span.pair for span in model.restricted}))
             notes.append(
@@ -206,6 +208,14 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
     if choice.full and model.name in frame.desk.options.allow_shrink:
         notes.append("it may end with fewer rows than it has: --allow-shrink")
     return tuple(notes)
+
+
+def _stale(column: str, low: str, key: Sequence[str], *, counted: bool) -> str:
+    """What becomes of rows in ranges that are not replaced and that the source no longer has there."""
+    said = f"rows with {column} below {low} stay as they are: what the source changed or deleted there is {'counted' if counted else 'not seen'}"
+    if key:
+        return f"{said}, and a row that moved from there to what is replaced is found by its key, and refused"
+    return f"{said}, and a row that moved from there to what is replaced stands in both places (a `unique_key` would refuse that)"
 
 
 # --- items without a model --------------------------------------------------------------------------------------------

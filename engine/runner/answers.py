@@ -109,7 +109,8 @@ def receipt_body(
         rows_written=written,
         rows_deleted=deleted,
         rows_held=held if moves_rows else (before.rows_held if before is not None and carried is not None else 0),
-        rows_late=rows_touched(answers["late"]) if "late" in answers else None,
+        rows_late=_int(_struct(answers, "late").get("late")),
+        rows_stale=_int(_struct(answers, "late").get("stale")),
         rows_kept=_int(_struct(answers, "kept_keys").get("rows")),
         rows_gone=_int(delta_look.get("gone")),
         rows_after=rows_after

@@ -73,6 +73,10 @@ def rows_words(model: ModelResult) -> str:
         parts.append(f"{number(model.rows_deleted)} deleted")
     if model.rows_held:
         parts.append(f"{number(model.rows_held)} held")
+    if model.rows_late:
+        parts.append(f"{number(model.rows_late)} late, not loaded")
+    if model.rows_stale:
+        parts.append(f"{number(model.rows_stale)} stale")
     if model.rows_after is not None:
         parts.append(f"{counted(model.rows_after, 'row')} now")
     return ", ".join(parts)
@@ -142,7 +146,12 @@ _WORDS: Final[dict[str, str]] = {
 
 def _closing(result: RunResult, look: Look) -> str:
     states = [model.state for model in result.models]
-    parts = [f"{states.count('checkpointed')} checkpointed"]
+    ink: Ink = "green" if result.exit_code == 0 else "red"
+    word = look.ink(_WORDS.get(result.outcome, result.outcome), ink, "bold")
+    if result.outcome == "refused" and not states:
+        return f"{word} before it began: no model was touched, in {duration(result.milliseconds)}"
+    done = states.count("checkpointed")
+    parts = [f"{done} checkpointed" if done or not states.count("refused") else "nothing was built"]
     if states.count("refused"):
         parts.append(f"{states.count('refused')} refused")
     doubt = sum(state not in ENDED for state in states)
@@ -152,6 +161,4 @@ def _closing(result: RunResult, look: Look) -> str:
         parts.append(counted(states.count("no_op"), "no-op"))
     written = sum(model.rows_written or 0 for model in result.models if model.state == "checkpointed")
     parts.append(f"{counted(written, 'row')} written")
-    ink: Ink = "green" if result.exit_code == 0 else "red"
-    word = look.ink(_WORDS.get(result.outcome, result.outcome), ink, "bold")
     return f"{word}: {', '.join(parts)}, in {duration(result.milliseconds)}"

@@ -46,6 +46,9 @@ def moment_words(stamp: str) -> str:
 
 
 def _run(run: RunStatus, look: Look) -> list[str]:
+    if run.why_refused:
+        when = f"started {moment_words(run.started_at)}, plan {short(run.plan)}"
+        return [f"run {run.run}: {look.ink('refused before it began', 'yellow')}, {when}", f"  {one_line(run.why_refused)}"]
     outcome = run.outcome or run.state
     ink: Ink = "green" if outcome == "succeeded" else "yellow"
     lines = [

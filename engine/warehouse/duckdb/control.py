@@ -69,6 +69,7 @@ _HISTORY = Statement(
     CAST(body ->> '$.rows_deleted' AS BIGINT) AS rows_deleted,
     CAST(body ->> '$.rows_held' AS BIGINT) AS rows_held,
     CAST(body ->> '$.rows_late' AS BIGINT) AS rows_late,
+    CAST(body ->> '$.rows_stale' AS BIGINT) AS rows_stale,
     CAST(body ->> '$.rows_kept' AS BIGINT) AS rows_kept,
     CAST(body ->> '$.rows_gone' AS BIGINT) AS rows_gone,
     CAST(body ->> '$.rows_after' AS BIGINT) AS rows_after,

@@ -75,13 +75,21 @@ def keys_outside(rel: str, key: Sequence[str], cursor: Cursor) -> Statement:
 
 
 def late(rel: str, query: str, cursor: Cursor, compared: Sequence[str]) -> Statement:
-    """Rows below the lower end that the query gives and the target does not have; costs a full read."""
-    if cursor.low is None:
-        return Statement(role="late", text="SELECT 0")
-    below = f"{cursor.name} < {cursor.at(cursor.low)}"
+    """Rows below what is looked at: those that the query gives and the target does not have, and the other way round; costs a full read.
+
+    Of ranges, those between that were missing and are made now are no rows below.
+    """
+    low = cursor.ranges[-1].low if cursor.ranges else cursor.low
+    if not low:
+        return Statement(role="late", text="SELECT {'late': 0, 'stale': 0}")
+    below = f"{cursor.name} < {cursor.at(low)}"
+    if cursor.ranges[:-1]:
+        below += f" AND NOT ({cursor.in_ranges()})"
     names = columns_sql(compared)
-    inner = f"SELECT {names} FROM {wrapped(query)} WHERE {below} EXCEPT ALL SELECT {names} FROM {rel} WHERE {below}"
-    return Statement(role="late", text=f"SELECT count(*) FROM ({inner}) AS late")
+    given = f"SELECT {names} FROM {wrapped(query)} WHERE {below}"
+    there = f"SELECT {names} FROM {rel} WHERE {below}"
+    counts = f"'late': (SELECT count(*) FROM ({given} EXCEPT ALL {there})), 'stale': (SELECT count(*) FROM ({there} EXCEPT ALL {given}))"
+    return Statement(role="late", text=f"SELECT {{{counts}}}")
 
 
 def same_key(key: Sequence[str], left: str = "t", right: str = "d") -> str:
