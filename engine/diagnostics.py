@@ -78,6 +78,11 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     return folded[close[0]] if close else None
 
 
+def rows_in_words(count: int) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{count} {'row' if count == 1 else 'rows'}"
+
+
 def did_you_mean(name: str, names: Iterable[str], otherwise: str) -> str:
     """A remedy that names the nearest name, or `otherwise`."""
     near = nearest(name, names)

@@ -225,7 +225,7 @@ def _unanswered(pinned: BootstrapEvidence, body: ReceiptBody) -> Iterator[Refuse
                 because = f"{because}: {verdict.because}"
             yield Refuses("G526", because, "make the check answerable, or take it out of the model's sidecar")
         elif verdict.outcome == "passed" and verdict.failing != 0:
-            yield Refuses("G526", f"check `{verdict.check}` passed, with {verdict.failing} rows against it", REPORT)
+            yield Refuses("G526", f"check `{verdict.check}` passed, with {verdict.failing} against it", REPORT)
 
 
 def _failed(pinned: BootstrapEvidence, body: ReceiptBody) -> Iterator[Refuses]:

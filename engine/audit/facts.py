@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Final, assert_never
 
+from interlock.engine.diagnostics import rows_in_words
 from interlock.machines.evidence import (
     Absent,
     AcceptEvidence,
@@ -218,10 +219,13 @@ def receipt_facts(body: ReceiptBody) -> Iterator[tuple[str, str]]:
             "keys that are there with other values": delta.conflicting_keys,
             "out of range": delta.out_of_range,
         }
-        yield "delta", _joined([f"{delta.rows} rows", *(f"{count} {name}" for name, count in counts.items() if count)])
+        yield "delta", _joined([rows_in_words(delta.rows), *(f"{count} {name}" for name, count in counts.items() if count)])
         yield "first against it", delta.sample
     if body.shrink is not None:
-        yield "full refresh", f"{body.shrink.rows_before} rows before, {body.shrink.rows_after} after, {body.shrink.missing} values missing"
+        yield (
+            "full refresh",
+            f"{rows_in_words(body.shrink.rows_before)} before, {body.shrink.rows_after} after, {body.shrink.missing} values missing",
+        )
     yield "watermark", watermark_words(body.watermark)
     yield "ranges covered", _joined(f"[{span.low or '…'}, {span.high})" for span in body.ranges)
 

@@ -10,6 +10,7 @@ from interlock.engine.audit.facts import CAUSES
 from interlock.engine.audit.tape import Flaw, Read
 from interlock.engine.audit.timeline import model_of, reason_of
 from interlock.engine.audit.told import GUARDS, End, Story, told, work_of
+from interlock.engine.diagnostics import rows_in_words
 from interlock.engine.planner.plan import Item, PlanBody
 from interlock.machines.evidence import AuthorizeEvidence, BootstrapEvidence, CloseEvidence, CommitEvidence, Entry, Found, RefuseEvidence
 
@@ -262,8 +263,8 @@ def _attempt_in_words(last: Entry, entries: list[Entry], roots: list[Entry]) -> 
         case "checkpointed":
             found = next((each.evidence.receipt for each in reversed(entries) if isinstance(each.evidence, CommitEvidence)), None)
             action = next((each.evidence.action for each in entries if isinstance(each.evidence, BootstrapEvidence)), "")
-            rows = f"{found.body.rows_written} rows" if isinstance(found, Found) else "its rows"
-            return f"it was built ({action}): {rows} were committed, seen and checkpointed"
+            rows = rows_in_words(found.body.rows_written) if isinstance(found, Found) else "its rows"
+            return f"it was built ({action}): {rows} committed, seen and checkpointed"
         case "refused" if roots:
             return f"it was skipped: {', '.join(f'`{model_of(entry)}` was refused [{reason_of(entry)[0]}]' for entry in roots)}"
         case "refused" if last.source == "planned":

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from interlock.engine.audit.facts import body_in
 from interlock.engine.audit.tape import Flaw, Read
+from interlock.engine.diagnostics import rows_in_words
 from interlock.machines.evidence import AuthorizeEvidence, BootstrapEvidence, CloseEvidence, Entry, RefuseEvidence
 from interlock.machines.records import Record
 
@@ -108,5 +109,5 @@ def _said(entry: Entry) -> str:
             body = body_in(evidence)
     if body is None or entry.target != "committed":
         return ""
-    rows = f"{body.rows_written} rows written"
+    rows = f"{rows_in_words(body.rows_written)} written"
     return rows if body.rows_after is None else f"{rows}, {body.rows_after} now"

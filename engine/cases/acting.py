@@ -9,7 +9,7 @@ from typing import Any
 from interlock.engine import outcome as outcomes
 from interlock.engine.cases.running import elsewhere, result_of
 from interlock.engine.clock import stamp
-from interlock.engine.diagnostics import Diagnostic, Refused, refused
+from interlock.engine.diagnostics import Diagnostic, Refused, refused, rows_in_words
 from interlock.engine.ledger.durable import set_aside
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole
 from interlock.engine.ledger.writer import LedgerError, own
@@ -170,7 +170,7 @@ def _what_is_taken(sight: Sight, bodies: Mapping[str, ReceiptBody]) -> tuple[str
         if head.receipt is None:
             continue
         body = bodies.get(head.model)
-        now = f"{body.rows_after} rows" if body is not None and body.rows_after is not None else "no rows of its own"
+        now = rows_in_words(body.rows_after) if body is not None and body.rows_after is not None else "no rows of its own"
         if body is not None and body.watermark is not None:
             now += f", up to {body.watermark.high}"
         before = sight.fold.head(head.model)

@@ -101,7 +101,7 @@ def _check_model(reader: DuckDBReader, sight: Sight, model: CompiledModel, as_of
     head = sight.fold.head(model.name)
     ranges = "all rows"
     if head.rows is not None:
-        ranges = f"all {head.rows} rows"
+        ranges = "its only row" if head.rows == 1 else f"all {head.rows} rows"
     if head.watermark is not None:
         ranges += f", from {head.watermark.low} to {head.watermark.high}"
     return ModelChecks(model=model.name, verdicts=tuple(verdicts), ranges=ranges)

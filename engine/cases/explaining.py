@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from interlock.engine.planner.recovery import AuthorityRow, ModelRow, tables
+from interlock.machines.guards import INVARIANTS
 
 DECISIONS: dict[str, str] = {
     "fresh": "a first run: ledger and identity are made",
@@ -46,6 +47,15 @@ def row_page(name: str) -> Page | None:
                 model, asked, (("last attempt in the ledger", model.ledger), ("head receipt", model.head), ("relation", model.target))
             )
     return None
+
+
+def invariant_page(name: str) -> Page:
+    """The page of `I1` to `I4`."""
+    title, told = next(words for invariant, words in INVARIANTS.items() if invariant == name)
+    lines = [f"# {name}: {title}", "", f"{told[0].upper()}{told[1:]}.", ""]
+    lines += ["It is one of the four promises that every guard keeps one of; a refusal names the one that it keeps.", ""]
+    lines += ["`interlock diagram --format md` lists the guards that keep it.", ""]
+    return Page(title, "\n".join(lines))
 
 
 def _page(row: AuthorityRow | ModelRow, asked: str, facts: Sequence[tuple[str, Collection[str]]]) -> Page:

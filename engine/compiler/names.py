@@ -122,7 +122,7 @@ class Names:
             return outside_file(written)
         unread = self._unread.get(path[-1].lower())
         if unread is not None:
-            return Unresolved("L204", f"nothing is known of `{written}`", f"`{unread}` could not be read", "correct that file first")
+            return Unresolved("L220", f"it waits for `{written}`", f"`{unread}` could not be read", "correct that file first")
         names = [*self.nodes, *(node.name for nodes in self._bare.values() for node in nodes)]
         names += [".".join(key) for key, nodes in self._qualified.items() if any(node.kind == "source" for node in nodes)]
         names = [name for name in _unique(names) if name != own]

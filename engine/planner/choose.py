@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.engine.compiler.compiled import CompiledModel
+from interlock.engine.diagnostics import rows_in_words
 from interlock.engine.planner.choice import (
     EXTENDED,
     VALIDITY,
@@ -243,7 +244,9 @@ def _edited_content(desk: Desk, model: CompiledModel, body: ReceiptBody) -> Choi
     if found is None or body.fingerprint is None or found.engine != body.fingerprint.engine or found == body.fingerprint:
         return None
     if model.kind in EXTENDED:
-        because = f"its rows were changed in place: {found.rows} rows now, {body.fingerprint.rows} by its receipt, or other values"
+        because = (
+            f"its rows were changed in place: {rows_in_words(found.rows)} now, {body.fingerprint.rows} by its receipt, or other values"
+        )
         return refuse(
             "P408",
             because,

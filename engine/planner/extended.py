@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.engine.compiler.compiled import CompiledModel
+from interlock.engine.diagnostics import rows_in_words
 from interlock.engine.planner.choice import (
     Changing,
     Choice,
@@ -62,7 +63,7 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
         reasons.append(f"a range was asked for: from {desk.options.range_low or 'the start'} to {desk.options.range_high or 'the end'}")
     reasons += inputs_moved(desk, model, body, changing)
     if body.rows_held:
-        reasons.append(f"{body.rows_held} rows were held back by its last run")
+        reasons.append(f"{rows_in_words(body.rows_held)} held back by its last run")
     if model.kind == "incremental" and model.file.strategy == "partition" and _has_missing(desk, model):
         reasons.append("ranges are missing")
     if not reasons:

@@ -180,11 +180,11 @@ class _Graph:
             return found
         otherwise = f"there are {len(self.nodes)} models and seeds; see `interlock ls`"
         near = did_you_mean(value, known, otherwise)
-        self.refuse("S114", f"`{text}` matches nothing", f"no {what} is called `{value}`", near)
+        self.refuse("S114", f"`{text}` matches nothing", f"no {what} is called `{value}`", near, subject=value)
         return None
 
-    def refuse(self, code: str, summary: str, because: str, remedy: str) -> None:
-        self.findings.append(Diagnostic(code=code, summary=summary, because=because, remedy=remedy))
+    def refuse(self, code: str, summary: str, because: str, remedy: str, subject: str = "") -> None:
+        self.findings.append(Diagnostic(code=code, summary=summary, because=because, remedy=remedy, subject=subject))
 
     # --- walking ---
 

@@ -126,4 +126,7 @@ def select_in(
     try:
         return choose(compiled, request, heads, errors)
     except Refused as error:
-        raise Refused(*dict.fromkeys((*error.findings, *errors)), exit_code=error.exit_code) from error
+        # what could not be read is there: that its name selects nothing would only mislead
+        unread = {name.lower() for name in ground.project.unread}
+        findings = [each for each in error.findings if each.code != "S114" or each.subject.lower() not in unread]
+        raise Refused(*dict.fromkeys((*findings, *errors)), exit_code=error.exit_code) from error

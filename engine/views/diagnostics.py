@@ -7,6 +7,7 @@ from typing import Final
 
 from interlock.engine.diagnostics import Diagnostic, Position, in_order
 from interlock.engine.views.look import Ink, Look, counted, indented, one_line, printable, width_of
+from interlock.machines.guards import INVARIANTS
 
 _INKS: Final[dict[str, Ink]] = {"error": "red", "warning": "yellow", "note": "blue"}
 _TAB: Final = "    "
@@ -40,7 +41,8 @@ def evidence(*, because: str, remedy: str, look: Look, invariant: str = "", inde
     if because:
         lines += indented(because, indent + " " * 9, first=f"{indent}because: ")
     if invariant:
-        lines.append(f"{indent}keeps:   {invariant}")
+        name = next((words[0] for known, words in INVARIANTS.items() if known == invariant), "")
+        lines.append(f"{indent}keeps:   {invariant}" + (f" ({name})" if name else ""))
     if remedy:
         lines += indented(remedy, indent + " " * 9, first=f"{indent}{look.ink('remedy:', 'green')}  ")
     return lines

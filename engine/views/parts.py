@@ -86,4 +86,6 @@ def authority_lines(finding: AuthorityFinding | None, look: Look) -> list[str]:
     }[finding.decision]
     if finding.decision == "refuse":
         return refusal(look, code=finding.code, summary=said, because=finding.because, remedy=finding.remedy, indent="")
+    if finding.decision == "fresh":
+        return [said]  # the row of the table says the same
     return [said + (f" ({one_line(finding.because)})" if finding.because else "")]

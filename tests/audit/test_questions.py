@@ -95,7 +95,7 @@ def test_why_a_model_was_not_run_has_an_answer(books: Path, interlock: Command) 
 def test_an_earlier_run_of_a_model_can_be_asked_for(books: Path, interlock: Command) -> None:
     runs = runs_of(books, interlock)
     story = interlock("audit", "explain", "sales", "--run", runs[1], "--project", str(books))["result"]["story"]
-    assert story["answer"].startswith("it was built (append): 1 rows")
+    assert story["answer"].startswith("it was built (append): 1 row")
 
 
 def test_a_run_is_explained_with_the_end_of_each_of_its_models(books: Path, interlock: Command) -> None:

@@ -524,7 +524,7 @@ def others() -> dict[str, AnyResult]:
                 Compared(
                     model="fct",
                     outcome="different",
-                    because="1 rows only here, 0 only there",
+                    because="1 row only here, 0 only there",
                     only_here=1,
                     columns=("id", "name"),
                     first_only_here=(("1", None),),

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 
+from interlock.engine.diagnostics import rows_in_words
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in, string
 from interlock.engine.warehouse.protocol import ALIAS
@@ -134,7 +135,7 @@ def _side(connection: duckdb.DuckDBPyConnection, other: str, pair: Pair, view: s
         ]
     except DRIVER_ERRORS as error:
         return Side(name, found=False, because=classify(error).message, columns=names)  # type: ignore[arg-type]
-    because = "; ".join([*types, *([f"{counts[2]} rows only here, {counts[3]} only there"] if counts[2] or counts[3] else [])])
+    because = "; ".join([*types, *([f"{rows_in_words(counts[2])} only here, {counts[3]} only there"] if counts[2] or counts[3] else [])])
     return Side(name, True, because, counts[0], counts[1], counts[2], counts[3], compared, first[0], first[1])
 
 
