@@ -21,9 +21,9 @@ def resume_command(
     """Go on with a stopped run, and say what happened."""
     begun = time.monotonic()
 
-    def planned_is(body: PlanBody) -> None:
+    def planned_is(body: PlanBody, done: frozenset[str]) -> None:
         idle = sum(item.action == "no_op" for item in body.items)
-        progress.planned(len(body.items) - idle, idle)
+        progress.planned(sum(item.action != "no_op" and item.model not in done for item in body.items), idle)
 
     def moved(attempt: Attempt, state: str) -> None:
         body = attempt.body
@@ -55,5 +55,8 @@ def resume_command(
         )
     result = result_of(ground, "resume", resumed.applied, milliseconds)
     models = tuple(model for model in result.models if model.model not in resumed.done)
-    said = (*result.said, f"goes on with run {resumed.run}: {len(resumed.done)} of its models were checkpointed before")
+    said = (
+        *result.said,
+        f"goes on with run {resumed.run}: of its models, {len(resumed.done)} {'was' if len(resumed.done) == 1 else 'were'} checkpointed before",
+    )
     return msgspec.structs.replace(result, models=models, said=said)

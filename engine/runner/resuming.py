@@ -39,7 +39,7 @@ def resume(
     threads: int,
     fail_fast: bool,
     progress: Callable[[Attempt, str], None],
-    planned_is: Callable[[PlanBody], None],
+    planned_is: Callable[[PlanBody, frozenset[str]], None],
     said: Callable[[str], None],
 ) -> Resumed:
     """Go on with a run that did not do all of its plan.
@@ -50,7 +50,7 @@ def resume(
         threads: workers.
         fail_fast: begin nothing after the first refusal.
         progress: told of each state.
-        planned_is: told of the plan before it is carried out.
+        planned_is: told of the plan before it is carried out, and of what of it was done before.
         said: told what a person should know now.
 
     Raises:
@@ -85,11 +85,15 @@ def resume(
             return Resumed(run=run.run, plan=plan, applied=applied, done=done)
         spent = sight.fold.spent_by(plan)
         continues = run.run if run.run in spent else spent[-1] if spent else None
-        said(f"goes on with plan {plan[:12]} of run {run.run}: {len(done)} of its models are done")
+        said(f"goes on with plan {plan[:12]} of run {run.run}: of its models, {len(done)} {'is' if len(done) == 1 else 'are'} done")
         found = differences_now(place, planned, sight)
         review = run.authorize.review if run.authorize is not None else "open"
+
+        def rest_is(body: PlanBody) -> None:
+            planned_is(body, done)
+
         applied = carry_on(
-            place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is, continues=continues
+            place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, rest_is, continues=continues
         )
         return Resumed(run=run.run, plan=plan, applied=applied, done=done)
 
