@@ -117,13 +117,15 @@ def _warehouse(ground: Ground, reader: Reader | None, refusal: Refused | None) -
         return [one, _unknown("authority", rest, one.remedy), _unknown("receipts", rest, one.remedy)]
     sight = look(ground.directory, ground.project.id, reader)
     finding = sight.finding
-    if reader is None:
-        there = _passed("warehouse", f"`{ground.target.path}` does not exist yet")
-    else:
-        there = _passed("warehouse", f"`{ground.target.path}` can be opened")
     said = f"{finding.because} (row {finding.row})"
+    remedy = finding.remedy.replace("TARGET", ground.target.name)
+    if reader is not None:
+        there = _passed("warehouse", f"`{ground.target.path}` can be opened")
+    elif finding.decision == "refuse":
+        there = Diagnosis(check="warehouse", answer="fail", said=f"`{ground.target.path}` is not there", code=finding.code, remedy=remedy)
+    else:
+        there = _passed("warehouse", f"`{ground.target.path}` does not exist yet")
     if finding.decision == "refuse":
-        remedy = finding.remedy.replace("TARGET", ground.target.name)
         trusted = Diagnosis(check="authority", answer="fail", said=said, code=finding.code, remedy=remedy)
     else:
         trusted = _passed("authority", said)
@@ -132,7 +134,11 @@ def _warehouse(ground: Ground, reader: Reader | None, refusal: Refused | None) -
 
 def _receipts(ground: Ground, sight: Sight, reader: Reader | None) -> Diagnosis:
     if reader is None:
+        if sight.finding.decision == "refuse":
+            return _unknown("receipts", "there is no database", sight.finding.remedy.replace("TARGET", ground.target.name))
         return _passed("receipts", "there are none yet")
+    if sight.finding.identity == "unreadable":
+        return _unknown("receipts", "the control tables cannot be read", "restore the database from a backup")
     heads = [head for head in sight.heads if head.receipt is not None]
     try:
         bodies = read_bodies(reader, ground.project.id, heads)

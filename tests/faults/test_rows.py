@@ -13,6 +13,7 @@ import msgspec
 import pytest
 from tests.faults import world
 from tests.faults.sweep import Server
+from tests.faults.test_bad_input import durable
 from tests.faults.test_histories import FILES, NEWS, cut, failed, forge
 
 from interlock.engine.planner import choose
@@ -285,8 +286,21 @@ def authority_of(answer: world.Answer) -> str:
 def test_a_row_of_the_authority_table_is_taken(name: str, place: Place) -> None:
     AUTHORITY[name](place)
     (row,) = (row for row in tables().authority if row.row == name)
+    before = durable(place.root)
+    doctor = world.command(place.root, "doctor")
+    checks = {check["check"]: check for check in msgspec.json.decode(doctor.out)["result"]["checks"]}
+    assert f"(row {name})" in checks["authority"]["said"]
+    assert (checks["authority"]["answer"], checks["authority"]["code"]) == (
+        ("fail", row.code) if row.decision == "refuse" else ("pass", "")
+    )
+    assert all(check["remedy"] for check in checks.values() if check["answer"] != "pass")
+    # What could not be read, or is not there although it should be, passes no question that rests on it.
+    assert checks["receipts"]["answer"] == ("not_evaluated" if name in {"A4", "A9"} else "pass")
+    assert checks["warehouse"]["answer"] == ("fail" if name == "A9" else "pass")
+    assert checks["open runs"]["answer"] == ("not_evaluated" if name in {"A16", "A17"} else "fail" if name == "A12" else "pass")
     answer = world.command(place.root, "plan")
     assert authority_of(answer) == name, answer.brief
+    assert durable(place.root) == before
     assert answer.exit == (4 if row.decision == "refuse" else 0), answer.brief
     if row.decision == "refuse":
         assert answer.codes == {row.code}
