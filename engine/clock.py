@@ -16,7 +16,7 @@ def system_clock() -> datetime:
 
 def stamp(moment: datetime) -> str:
     """A moment as text: UTC, microseconds, `Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def moment(text: str) -> datetime:

@@ -16,6 +16,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 _DECLARED = msgspec.json.Encoder()
+_DOMAINS: dict[tuple[str, int], bytes] = {}
+"""What the bytes of each kind are preceded by; a handful."""
 
 
 def canonical(value: object) -> bytes:
@@ -36,7 +38,10 @@ def digest(kind: str, data: bytes, *, version: int = 1) -> str:
         data: the bytes as stored; nothing is ever encoded again to verify.
         version: of the kind's byte format.
     """
-    return hashlib.sha256(f"interlock:{kind}:{version}\n".encode() + data).hexdigest()
+    domain = _DOMAINS.get((kind, version))
+    if domain is None:
+        domain = _DOMAINS[kind, version] = f"interlock:{kind}:{version}\n".encode()
+    return hashlib.sha256(domain + data).hexdigest()
 
 
 def digest_of(kind: str, value: object, *, version: int = 1) -> str:
