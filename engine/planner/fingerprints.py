@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from interlock.engine.compiler.compiled import CompiledSource
-from interlock.engine.compiler.sources import database_alias
+from interlock.engine.compiler.source_texts import database_alias
 from interlock.engine.warehouse.duckdb.control import FORMAT
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in
 from interlock.engine.warehouse.duckdb.reader import token_of
@@ -131,7 +131,8 @@ def _by_receipt(reader: Reader, project: str, catalog: Catalog, source: Compiled
 
 def _carried(reader: Reader, catalog: Catalog, source: CompiledSource) -> tuple[str, str, str, str | None]:
     """Schema, name and kind of the relation, and the token at the end of its comment."""
-    if source.source.database is None:
+    alias = _alias(source)
+    if alias == ALIAS:
         places = catalog.relations.values()
         seen = next((place for place in places if source.sql.lower() == relation_in(ALIAS, place.schema, place.name).lower()), None)
         if seen is None:
@@ -143,7 +144,7 @@ def _carried(reader: Reader, catalog: Catalog, source: CompiledSource) -> tuple[
 WHERE database_name = $database AND lower(schema_name) = $schema AND lower(table_name) = $name
 UNION ALL SELECT schema_name, view_name, 'view', comment FROM duckdb_views()
 WHERE database_name = $database AND lower(schema_name) = $schema AND lower(view_name) = $name""",
-        {"database": database_alias(source.source.database), "schema": schema.lower(), "name": name.lower()},
+        {"database": alias, "schema": schema.lower(), "name": name.lower()},
     )
     if len(rows) != 1:
         raise _NoMark(f"{source.sql} was not seen")
@@ -151,8 +152,14 @@ WHERE database_name = $database AND lower(schema_name) = $schema AND lower(view_
     return str(found[0]), str(found[1]), str(found[2]), token_of(found[3])
 
 
+def _alias(source: CompiledSource) -> str:
+    """Of the database that it is read from: the target, also where the target's own file is named, or one that is attached."""
+    database = source.source.database
+    return ALIAS if database is None or source.sql.startswith(f"{identifier(ALIAS)}.") else database_alias(database)
+
+
 def _generation(reader: Reader, project: str, source: CompiledSource, schema: str, name: str, token: str) -> str:
-    alias = ALIAS if source.source.database is None else database_alias(source.source.database)
+    alias = _alias(source)
     there = {
         str(row[0])
         for row in reader.query(
@@ -164,7 +171,7 @@ def _generation(reader: Reader, project: str, source: CompiledSource, schema: st
         raise _NoMark(f"there is no {CONTROL_SCHEMA}.{missing[0]} beside it")
     heads, identity, receipts = (relation_in(alias, CONTROL_SCHEMA, table) for table in _CONTROL)
     (owner, model, receipt, generation), format_ = _head(reader, heads, identity, token)
-    if source.source.database is None and owner == project:
+    if alias == ALIAS and owner == project:
         raise _NoMark(f"this project makes it: read it as the model `{model}`")
     if format_ is None or format_ > FORMAT:
         raise _NoMark(f"its project keeps receipts of format {format_ or 'unknown'}, and this release reads {FORMAT}")
