@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import re
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import duckdb
 import msgspec
@@ -24,6 +24,11 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 _DENIED = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
 _NO_FILE = frozenset({errno.EISDIR, errno.ENOTDIR})
 
+_CSV: Final = re.compile(r"CSV Error on Line: (\d+)\nOriginal Line: ?(.*?)\n(.*?)(?:\n\n|\n\s*file = |$)", re.DOTALL)
+_CSV_FILE: Final = re.compile(r"^\s*file = (.+)$", re.MULTILINE)
+_LINES_MAX: Final = 6
+_LINE_MAX: Final = 200
+CSV_REMEDY: Final = "correct that line, or say in sources.toml how the file is read: its `options`, or the types of its columns"
 _PID = re.compile(r"\(PID (\d+)\)")
 
 
@@ -56,13 +61,33 @@ def is_missing_entry(error: BaseException) -> bool:
     return isinstance(error, duckdb.CatalogException) and detail(error).error_subtype == "MISSING_ENTRY"
 
 
+def in_short(message: str) -> str:
+    r"""A message without what helps nobody: of a CSV file's error the place and the reason, else the first lines.
+
+    >>> in_short("CSV Error on Line: 3\nOriginal Line: a,b\nToo many columns\n\nPossible fixes:\n  file = x.csv\n  delimiter = ,")
+    'line 3 of x.csv: Too many columns (it is `a,b`)'
+    """
+    found = _CSV.search(message)
+    if found is not None:
+        file = _CSV_FILE.search(message)
+        where = f"line {found[1]}" + (f" of {file[1].strip()}" if file else "")
+        line = found[2] if len(found[2]) <= _LINE_MAX else f"{found[2][:_LINE_MAX]}…"
+        return f"{where}: {' '.join(found[3].split())} (it is `{line}`)"
+    told, _, dump = message.partition("The search space used was:")
+    if dump:
+        return told.strip()
+    lines = [line for line in message.splitlines() if line.strip()]
+    return message if len(lines) <= _LINES_MAX else "\n".join([*lines[:_LINES_MAX], f"… and {len(lines) - _LINES_MAX} lines more"])
+
+
 def classify(error: DriverError) -> WarehouseError:
     """An error of a statement. Every one of them ends the transaction that it happened in."""
     said = detail(error)
     offset = int(said.position) if said.position is not None and said.position.isdecimal() else None
 
     def as_(code: str, kind: ErrorKind, scope: ErrorScope, remedy: str = "") -> WarehouseError:
-        return WarehouseError(said.exception_message, kind=kind, scope=scope, code=code, remedy=remedy, offset=offset)
+        short = in_short(said.exception_message)
+        return WarehouseError(short, kind=kind, scope=scope, code=code, remedy=remedy, offset=offset)
 
     match error:
         case duckdb.InterruptException() | RuntimeError():
@@ -86,6 +111,8 @@ def classify(error: DriverError) -> WarehouseError:
             return as_("W608", "absent", "transaction")
         case _ if said.exception_type == "Data Corruption":
             return as_("W607", "permanent", "database", "restore the database from a backup")
+        case _ if _CSV.search(said.exception_message):
+            return as_("W608", "permanent", "transaction", CSV_REMEDY)
         case _:
             return as_("W608", "permanent", "transaction")
 
