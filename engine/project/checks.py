@@ -30,7 +30,7 @@ from interlock.engine.project.project import (
     Unique,
 )
 
-QUESTIONS = ("unique", "not_null", "accepted_values", "relationships", "expression", "row_count", "freshness", "sql")
+QUESTIONS = ("unique", "not_null", "primary_key", "accepted_values", "relationships", "expression", "row_count", "freshness", "sql")
 
 _INT64 = 2**63
 
@@ -118,6 +118,16 @@ def freshness_of(document: Document, path: KeyPath, table: FreshnessTable | Sour
     return Freshness(column=table.column, max_age_seconds=limit, zone=zone)
 
 
+def _questions(document: Document, path: KeyPath, table: CheckTable) -> tuple[Question, ...]:
+    """What a check asks: a primary key is two questions, every other one is one; none after a finding."""
+    question = _question(document, path, table)
+    if question is None:
+        return ()
+    if table.primary_key is not UNSET and isinstance(question, Unique):
+        return (question, NotNull(columns=question.columns))
+    return (question,)
+
+
 def _question(document: Document, path: KeyPath, table: CheckTable) -> Question | None:
     asked = [name for name in QUESTIONS if getattr(table, name) is not UNSET]
     if not asked and document.has_findings(path):
@@ -133,6 +143,9 @@ def _question(document: Document, path: KeyPath, table: CheckTable) -> Question 
     here = (*path, name)
     if table.unique is not UNSET:
         names = columns_of(document, here, table.unique)
+        return None if names is None else Unique(columns=names)
+    if table.primary_key is not UNSET:
+        names = columns_of(document, here, table.primary_key)
         return None if names is None else Unique(columns=names)
     if table.not_null is not UNSET:
         names = columns_of(document, here, table.not_null)
@@ -209,28 +222,26 @@ def checks_of(document: Document, path: KeyPath, tables: Sequence[CheckTable]) -
     checks: list[Check] = []
     for index, table in enumerate(tables):
         here = (*path, index)
-        question = _question(document, here, table)
-        if question is None:
-            continue
-        name = table.name
-        if name is UNSET:
-            stem = name = _stem(question)
-            number = 1
-            while name in taken:
-                number += 1
-                name = f"{stem}_{number}"
-            taken[name] = index
-        origin = f"{document.path}: {key_path(here)}"
-        checks.append(
-            Check(
-                name=name,
-                question=question,
-                severity=table.severity,
-                after=table.after,
-                description=table.description,
-                origin=origin,
+        for place, question in enumerate(_questions(document, here, table)):
+            name = table.name
+            if name is UNSET or place:
+                stem = name = _stem(question) if name is UNSET else f"{name}_not_null"
+                number = 1
+                while name in taken:
+                    number += 1
+                    name = f"{stem}_{number}"
+                taken[name] = index
+            origin = f"{document.path}: {key_path(here)}"
+            checks.append(
+                Check(
+                    name=name,
+                    question=question,
+                    severity=table.severity,
+                    after=table.after,
+                    description=table.description,
+                    origin=origin,
+                )
             )
-        )
     return tuple(checks)
 
 

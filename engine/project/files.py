@@ -105,6 +105,9 @@ class CheckTable(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     unique: Annotated[OneOrMore | UnsetType, Meta(description="Columns that are together unique.")] = UNSET
     not_null: Annotated[OneOrMore | UnsetType, Meta(description="Columns without nulls.")] = UNSET
+    primary_key: Annotated[OneOrMore | UnsetType, Meta(description="Columns that are together unique, and hold no nulls: two checks.")] = (
+        UNSET
+    )
     accepted_values: AcceptedValuesTable | UnsetType = UNSET
     relationships: RelationshipsTable | UnsetType = UNSET
     expression: Annotated[str | UnsetType, Meta(description="A boolean expression that holds for every row.")] = UNSET

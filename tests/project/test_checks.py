@@ -128,3 +128,13 @@ def test_a_contract_column_may_be_its_type_alone(tmp_path: Path) -> None:
     assert contract is not None
     assert contract.extra_columns == "refuse"
     assert contract.columns == {"a": ContractColumn(type="BIGINT"), "B": ContractColumn(nullable=False, protected=True, description="b")}
+
+
+def test_a_primary_key_is_two_checks(tmp_path: Path) -> None:
+    text = '[[checks]]\nprimary_key = ["a", "b"]\nseverity = "warn"\n[[checks]]\nprimary_key = "c"\nname = "key"\n'
+    assert [(check.name, check.question, check.severity) for check in checks(tmp_path, text)] == [
+        ("unique_a_b", Unique(columns=("a", "b")), "warn"),
+        ("not_null_a_b", NotNull(columns=("a", "b")), "warn"),
+        ("key", Unique(columns=("c",)), "error"),
+        ("key_not_null", NotNull(columns=("c",)), "error"),
+    ]
