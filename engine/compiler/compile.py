@@ -154,7 +154,13 @@ class Compilation:
                 continue
             file = self.project.models.get(name) or self.project.seeds[name]
             self.units[name] = unit = Unit(self.names.nodes[name], file, self.context)
-            waiting += sorted({node.name for node in unit.all_nodes() if node.kind != "source"})
+            waiting += sorted({node.name for node in self._above(unit) if node.kind != "source"})
+
+    def _above(self, unit: Unit) -> list[Node]:
+        """What has to be known beside a unit: nothing above a deployed table, and of a deployed view what its text shows."""
+        if not self._is_deployed(unit.name):
+            return unit.all_nodes()
+        return unit.texts_read() if unit.kind == "view" else []
 
     def _surroundings(self) -> Surroundings:
         resolved = settings.settings(self.target)
@@ -193,7 +199,10 @@ class Compilation:
             source = self.sources.done.get(node.name)
             return None if source is None else source.columns
         deployed = self._deployed(node.name)
-        return deployed if deployed is not None else self.units[node.name].relation_columns()
+        if deployed is not None:
+            return deployed
+        unit = self.units.get(node.name)
+        return unit.relation_columns() if unit is not None else None
 
     def _deployed(self, name: str) -> tuple[Column, ...] | None:
         """Columns as they stand in the warehouse, of a model that is not asked for."""
@@ -233,7 +242,8 @@ class Compilation:
         deployed = self._deployed(unit.name)
         if deployed is not None and self._is_deployed(unit.name):
             unit.stands(deployed)
-            unit.known_whole = not stopped and (unit.analysis is None or not unit.analysis.broken)
+            is_cut = any(node.kind != "source" and node.name not in self.units for node in unit.texts_read())
+            unit.known_whole = not stopped and not is_cut and (unit.analysis is None or not unit.analysis.broken)
             return
         if not stopped or (unit.analysis is not None and unit.analysis.broken):
             unit.bind(around)

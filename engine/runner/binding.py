@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypedDict
 
 import msgspec
 
 from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.diagnostics import Diagnostic, Refused, in_order, refused
-from interlock.engine.planner.choice import definition_moved, relation_kind
+from interlock.engine.planner.choice import definition_moved, output_columns, relation_kind
 from interlock.engine.planner.observe import Unreadable, read_bodies
 from interlock.engine.project.project import NotNull
 from interlock.engine.runner.authority import Sight
@@ -26,7 +27,12 @@ from interlock.engine.runner.selection import (
 )
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import Catalog, Reader, WarehouseError
-from interlock.machines.evidence import ReceiptBody
+from interlock.machines.evidence import Column, ReceiptBody
+
+
+class _Fields(TypedDict):
+    deployed: dict[str, tuple[Column, ...]]
+    never_null: dict[str, frozenset[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +67,8 @@ def bind(ground: Ground, request: Request, sight: Sight, reader: Reader, catalog
         findings = findings_for(ground, compiled, selected, whole=whole)
         return Bound(compiled=compiled, selected=selected, said=said, findings=findings)
     deployed, moved = _deployed(ground, compiled, standing, sight, reader, catalog)
+    if not broken and not moved and _is_bound_alike(compiled, selected, deployed["deployed"]):
+        return Bound(compiled=compiled, selected=selected, said=said, findings=findings_for(ground, compiled, selected, whole=False))
     aside = compile_project(ground.project, ground.target, as_of=as_of, world=msgspec.structs.replace(world, **deployed), only=selected)
     findings = in_order((*found_in_files(ground, paths_of(compiled, selected)), *aside.findings, *_unread(compiled)))
     if moved and any(finding.severity == "error" for finding in aside.findings):
@@ -91,7 +99,7 @@ def unreadable(error: Unreadable) -> Refused:
 
 def _deployed(
     ground: Ground, compiled: Compiled, standing: Mapping[str, CompiledModel], sight: Sight, reader: Reader, catalog: Catalog
-) -> tuple[dict[str, object], list[str]]:
+) -> tuple[_Fields, list[str]]:
     """Fields of the world: columns of what stands as we left it, and what is proved of them; and models that say otherwise now.
 
     A model that is not what is deployed is bound as its text has it, where that compiles: then the plan refuses what reads it,
@@ -115,6 +123,13 @@ def _deployed(
         columns[name] = seen.columns
         never_null[name] = _held(model, body)
     return {"deployed": columns, "never_null": never_null}, moved
+
+
+def _is_bound_alike(compiled: Compiled, selected: frozenset[str], deployed: Mapping[str, tuple[Column, ...]]) -> bool:
+    """Whether the second binding would be the first one over again: columns are as they compile, and no proof rests on the rest."""
+    if any(promise.nulls == "forbidden" for name in selected for promise in compiled.models[name].contract):
+        return False
+    return all(output_columns(compiled.models[name], columns) == compiled.models[name].columns for name, columns in deployed.items())
 
 
 def _held(model: CompiledModel, body: ReceiptBody) -> frozenset[str]:
