@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -125,6 +126,28 @@ def product(site: Site) -> None:
     site.run("full run, 1 thread", "run", "--threads", "1")
 
 
+RECORDS = 50_000
+"""Appended and replayed to see how fast a ledger is."""
+
+
+def inside(site: Site, records: int = RECORDS) -> dict[str, object]:
+    """What ledger and state machines cost by themselves, on the records of the run that was made."""
+    (ledger,) = (path.parent for path in site.product.glob("bench.duckdb.interlock/*/ledger"))
+    done = subprocess.run(
+        [sys.executable, str(HERE / "inside.py"), str(ledger), str(records)],
+        cwd=site.folder,
+        env={**os.environ, **ENVIRONMENT},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    said: dict[str, object] = {"N": site.models, **json.loads(done.stdout)}
+    whole = statistics.median(run.cpu for run in site.found["full run, 1 thread"])
+    steps = said["machine_ms_a_model"]
+    assert isinstance(steps, float)
+    return {**said, "machine_share_of_full_run": round(steps * site.models / 1000 / whole, 3)}
+
+
 def table(site: Site) -> list[dict[str, object]]:
     """Rows of the result: medians, and ratios to the faster floor."""
     base = min((runs for what, runs in site.found.items() if what in {"floor, 1 thread", f"floor, {CORES} threads"}), key=_wall)
@@ -191,10 +214,18 @@ def shown(rows: Sequence[dict[str, object]]) -> str:
 
 
 def bench(
-    folder: Path, sizes: Sequence[int], *, rounds: int, threads: int, with_peers: bool, say: Callable[[str], None]
+    folder: Path,
+    sizes: Sequence[int],
+    *,
+    rounds: int,
+    threads: int,
+    with_peers: bool,
+    say: Callable[[str], None],
+    records: int = RECORDS,
 ) -> dict[str, object]:
     """Measure every size."""
     rows: list[dict[str, object]] = []
+    insides: list[dict[str, object]] = []
     warnings = []
     for models in sizes:
         site = prepare(folder / str(models), models, threads)
@@ -212,10 +243,12 @@ def bench(
                     site.note(what, value)
         rows += (own := table(site))
         say(shown(own))
+        insides.append(inside(site, records))
+        say(shown(insides[-1:]))
     missing = [f"{name} is not installed: {why}" for name, why in peers.missing().items()] if with_peers else []
     for line in missing:
         say(line)
-    return {"rows": rows, "starts": starts(rounds), "warnings": warnings, "missing": missing, "cores": CORES}
+    return {"rows": rows, "inside": insides, "starts": starts(rounds), "warnings": warnings, "missing": missing, "cores": CORES}
 
 
 def main() -> None:

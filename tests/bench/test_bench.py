@@ -9,8 +9,10 @@ import bench
 
 
 def test_every_command_of_the_bench_succeeds_at_a_hundred_models(tmp_path: Path) -> None:
-    result = bench.bench(tmp_path, [100], rounds=1, threads=4, with_peers=False, say=lambda _: None)
+    result = bench.bench(tmp_path, [100], rounds=1, threads=4, with_peers=False, say=lambda _: None, records=2000)
     rows = result["rows"]
     assert isinstance(rows, list)
     assert [row["what"] for row in rows if row["failed"]] == []
     assert {"floor, 1 thread", "compile, cold", "full run, 4 threads", "no-op run", "run, new rows"} <= {row["what"] for row in rows}
+    (inside,) = result["inside"]
+    assert inside["models"] == 100, "the machines were stepped through every model's run"
