@@ -59,6 +59,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "L226": "set operation by position with other column order",
     "L227": "offset in text cast to a timestamp without a zone (warning)",
     "L228": "view calls a project macro (warning)",
+    "L229": "variable inside quotes is text (warning)",
     # contracts
     "C301": "contracted column is missing",
     "C302": "column that the contract does not have",

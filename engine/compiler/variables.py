@@ -91,4 +91,24 @@ def substitution(text: Text, values: Values, *, found: list[Use], subject: str) 
                 subject=subject,
             )
         )
-    return edits, findings
+    return edits, [*findings, *quoted(text, values, subject)]
+
+
+def quoted(text: Text, values: Values, subject: str) -> list[Diagnostic]:
+    """A warning for each text that is nothing but the name of a variable: inside quotes it stands for itself."""
+    if "'$" not in text.text:
+        return []
+    names = {*values.given, "as_of", "target"}
+    return [
+        Diagnostic(
+            code="L229",
+            severity="warning",
+            summary=f"`{token.text}` is a text, and not the value of the variable",
+            because="nothing is put in between quotes; a value comes with the quotes that it needs",
+            remedy=f"write `{token.text[1:-1]}` without them",
+            at=text.at(token.start, token.end - token.start),
+            subject=subject,
+        )
+        for token in text.tokens
+        if token.kind != "comment" and token.text.startswith("'$") and token.text[2:-1] in names
+    ]

@@ -103,3 +103,16 @@ def test_variables_of_macros_are_variables_of_their_callers(tmp_path: Path) -> N
     found = compiled(tmp_path, files)
     assert found.models["m"].variables == ("region",)
     assert found.macros == ("create TEMP macro here(x) as x = 'eu'",)
+
+
+def test_a_variable_in_quotes_is_text_and_that_is_said(tmp_path: Path) -> None:
+    text = "select '$region' as a, '$regions' as b, 'a$region' as c, $region as d -- '$region'\nwhere '$as_of' <> 'x'"
+    found = compiled(tmp_path, {"interlock.toml": VARS, "models/m.sql": text})
+    assert [(finding.code, finding.severity, finding.summary) for finding in found.findings] == [
+        ("L229", "warning", "`'$region'` is a text, and not the value of the variable"),
+        ("L229", "warning", "`'$as_of'` is a text, and not the value of the variable"),
+    ]
+    assert [place(finding)[1:3] for finding in found.findings] == [(1, 8), (2, 7)]
+    assert "'$region' as a" in found.models["m"].sql
+    found = compiled(tmp_path, {"interlock.toml": VARS, "models/m.sql": "select 1 as a where 'x' = '$region'"})
+    assert [finding.code for finding in found.findings] == ["L229"]
