@@ -122,6 +122,8 @@ def _run(run: RunFold, *, busy: bool) -> RunStatus:
     else:
         outcome = "" if run.is_open else "refused"
     why = ""
+    # While its process is at work, what it writes is no more in doubt than anything else that is not done yet.
+    writing = () if busy else (attempt.model for attempt in run.open_attempts if attempt.state in ("bootstrapping", "committed"))
     if run.is_open:
         why = (
             "it is running"
@@ -137,7 +139,7 @@ def _run(run: RunFold, *, busy: bool) -> RunStatus:
         started_at=run.opened,
         models=len(run.authorize.scope) if run.authorize is not None else 0,
         refused=tuple(sorted(name for name, attempt in run.attempts.items() if attempt.state == "refused")),
-        in_doubt=tuple(sorted(attempt.model for attempt in run.open_attempts if attempt.state in ("bootstrapping", "committed"))),
+        in_doubt=tuple(sorted(writing)),
         why_open=why,
         why_refused=f"[{refusal.code}] {refusal.because}" if refusal is not None else "",
     )
