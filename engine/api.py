@@ -419,31 +419,10 @@ def check(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = 
     Raises:
         Refused: the warehouse cannot be read, or nothing that was selected has a check.
     """
-    from interlock.engine.cases.checking import check_models, verdict_findings  # noqa: PLC0415
-    from interlock.engine.cases.sources import counts_of  # noqa: PLC0415
+    from interlock.engine.cases.checking import check_result  # noqa: PLC0415
 
     ground = _ground(ctx, writes=False)
-    models, sources, findings = check_models(ground, select, exclude)
-    of_sources = counts_of(sources)
-    verdicts = [verdict for model in models for verdict in model.verdicts]
-    failed = sum(verdict.outcome == "failed" and verdict.severity == "error" for verdict in verdicts) + of_sources["failed"]
-    warned = sum(verdict.outcome == "failed" and verdict.severity == "warn" for verdict in verdicts) + of_sources["warned"]
-    unknown = sum(verdict.outcome == "not_evaluated" for verdict in verdicts) + of_sources["not_evaluated"]
-    outcome: Outcome = "refused" if failed or unknown else "done"
-    findings = (*findings, *(found for model in models for found in verdict_findings(model)))
-    return CheckResult(
-        command="check",
-        outcome=outcome,
-        exit_code=outcomes.exit_of(outcome),
-        findings=findings,
-        models=models,
-        sources=sources,
-        evaluated=len(verdicts) + of_sources.total() - unknown,
-        failed=failed,
-        warned=warned,
-        not_evaluated=unknown,
-        **_where(ground),
-    )
+    return check_result(ground, select, exclude, _where(ground))
 
 
 def compare(ctx: Context, model: str) -> CompareResult:

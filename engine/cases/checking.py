@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any, Literal
 
-from interlock.engine.cases.sources import checks_of_sources
+from interlock.engine import outcome as outcomes
+from interlock.engine.cases.sources import checks_of_sources, counts_of
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled, CompiledCheck, CompiledModel
 from interlock.engine.diagnostics import Diagnostic, did_you_mean, refused
 from interlock.engine.planner import checks as check_sql
 from interlock.engine.planner.frame import cursor_column
 from interlock.engine.project.project import ModelFile
-from interlock.engine.results import ModelChecks, SourceChecks
+from interlock.engine.results import CheckResult, ModelChecks, Outcome, SourceChecks
 from interlock.engine.runner.authority import Sight, look
 from interlock.engine.runner.binding import bound_to
 from interlock.engine.runner.ground import Ground, stop_on_errors
@@ -58,6 +59,30 @@ def check_models(
             )
         models = tuple(_check_model(reader, sight, model, as_of) for model in asked)
         return models, sources, (*findings, *of_sources)
+
+
+def check_result(ground: Ground, select: Sequence[str], exclude: Sequence[str], where: Mapping[str, Any]) -> CheckResult:
+    """`check` as a result: every verdict, how many are of which kind, and what is no pass as findings."""
+    models, sources, findings = check_models(ground, select, exclude)
+    of_sources = counts_of(sources)
+    verdicts = [verdict for model in models for verdict in model.verdicts]
+    failed = sum(verdict.outcome == "failed" and verdict.severity == "error" for verdict in verdicts) + of_sources["failed"]
+    warned = sum(verdict.outcome == "failed" and verdict.severity == "warn" for verdict in verdicts) + of_sources["warned"]
+    unknown = sum(verdict.outcome == "not_evaluated" for verdict in verdicts) + of_sources["not_evaluated"]
+    outcome: Outcome = "refused" if failed or unknown else "done"
+    return CheckResult(
+        command="check",
+        outcome=outcome,
+        exit_code=outcomes.exit_of(outcome),
+        findings=(*findings, *(found for model in models for found in verdict_findings(model))),
+        models=models,
+        sources=sources,
+        evaluated=len(verdicts) + of_sources.total() - unknown,
+        failed=failed,
+        warned=warned,
+        not_evaluated=unknown,
+        **where,
+    )
 
 
 def _against(verdict: CheckVerdict) -> str:
