@@ -53,7 +53,8 @@ def test_every_strategy_and_every_step_of_a_run_is_swept(sweep: Sweep) -> None:
     for step in ("genesis", "prepare", "seal"):
         assert f"warehouse.{step}.commit.after" in points
     roles = {point.split(".")[1] for point in points if point.startswith("warehouse.")}
-    assert {"create", "insert", "insert_ties", "merge", "delete", "close", "drop", "receipt", "fence", "commit", "attach"} <= roles
+    assert {"create", "insert", "insert_ties", "merge", "delete", "close", "drop", "commit", "attach"} <= roles
+    assert {"receipt", "fence", "receipts", "fences"} <= roles, "of models that are alone, and of models that share a transaction"
     assert {"ledger.write.after", "ledger.fsync.before", "file.rename.after"} <= points
 
 
