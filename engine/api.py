@@ -13,20 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from interlock.engine import outcome as outcomes
-from interlock.engine.api_audit import (
-    audit_bundle,
-    audit_explain,
-    audit_log,
-    audit_log_stream,
-    audit_replay,
-    audit_verify,
-    diagram,
-    diagram_diff,
-    diagram_run,
-    lineage,
-    report,
-)
-from interlock.engine.api_sources import diff_contracts, sources_diff, sources_pin
 from interlock.engine.clock import Clock, system_clock
 from interlock.engine.clock import moment as moment_of
 from interlock.engine.context import Context, open_context
@@ -55,6 +41,20 @@ from interlock.engine.results import (
 )
 
 if TYPE_CHECKING:
+    from interlock.engine.api_audit import (
+        audit_bundle,
+        audit_explain,
+        audit_log,
+        audit_log_stream,
+        audit_replay,
+        audit_verify,
+        diagram,
+        diagram_diff,
+        diagram_run,
+        lineage,
+        report,
+    )
+    from interlock.engine.api_sources import diff_contracts, sources_diff, sources_pin
     from interlock.engine.results_import import ImportResult
     from interlock.engine.runner.selection import Request
 
@@ -99,6 +99,27 @@ __all__ = [
     "sources_pin",
     "status",
 ]
+
+_APART = {
+    name: module
+    for module, names in {
+        "interlock.engine.api_audit": (
+            *("audit_bundle", "audit_explain", "audit_log", "audit_log_stream", "audit_replay", "audit_verify"),
+            *("diagram", "diagram_diff", "diagram_run", "lineage", "report"),
+        ),
+        "interlock.engine.api_sources": ("diff_contracts", "sources_diff", "sources_pin"),
+    }.items()
+    for name in names
+}
+"""Use cases that stand in modules of their own, imported with the first call."""
+
+
+def __getattr__(name: str) -> object:
+    if name not in _APART:
+        raise AttributeError(name)
+    from importlib import import_module  # noqa: PLC0415 - for these alone
+
+    return getattr(import_module(_APART[name]), name)
 
 
 def init(directory: Path, *, sample: str | None = None) -> InitResult:
@@ -168,6 +189,7 @@ def compile_(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str]
         Refused: with all findings, if one is an error.
     """
     from interlock.engine.cases.reading import compiled_for_reading  # noqa: PLC0415
+    from interlock.engine.compiler.kept import briefs  # noqa: PLC0415
     from interlock.engine.runner.ground import stop_on_errors  # noqa: PLC0415
     from interlock.engine.runner.selection import findings_for  # noqa: PLC0415
 
@@ -177,7 +199,7 @@ def compile_(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str]
     stop_on_errors(findings)
     views = tuple(
         CompiledView(
-            model=name,
+            model=model.name,
             kind=model.kind,
             relation=f"{model.schema}.{model.relation}",
             path=model.path,
@@ -187,8 +209,8 @@ def compile_(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str]
             layer=model.layer,
             sql=model.sql,
         )
-        for name, model in compiled.models.items()
-        if name in selected
+        for model in briefs(compiled.models)
+        if model.name in selected
     )
     return CompileResult(command="compile", outcome="done", exit_code=0, findings=findings, models=views, **_where(ground))
 
@@ -200,12 +222,13 @@ def ls(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = ())
         Refused: a selector matches nothing, or the project is empty.
     """
     from interlock.engine.cases.reading import compiled_for_reading  # noqa: PLC0415
+    from interlock.engine.compiler.kept import briefs  # noqa: PLC0415
 
     ground = _ground(ctx, writes=False)
     compiled, selected, said = compiled_for_reading(ground, select, exclude)
     nodes = tuple(
         Listed(
-            name=name,
+            name=model.name,
             kind=model.kind,
             path=model.path,
             relation="" if model.kind == "ephemeral" else f"{model.schema}.{model.relation}",
@@ -213,8 +236,8 @@ def ls(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = ())
             parents=model.references,
             description=model.description,
         )
-        for name, model in sorted(compiled.models.items(), key=lambda pair: (pair[1].layer, pair[0]))
-        if name in selected
+        for model in sorted(briefs(compiled.models), key=lambda each: (each.layer, each.name))
+        if model.name in selected
     )
     return ListResult(command="ls", outcome="done", exit_code=0, nodes=nodes, said=said, **_where(ground))
 
@@ -225,7 +248,7 @@ def show(ctx: Context, model: str, *, limit: int | None = None) -> ShowResult:
     Raises:
         Refused: there is no such model, it does not compile, or the rows cannot be read.
     """
-    from interlock.engine.cases.reading import show_model  # noqa: PLC0415
+    from interlock.engine.cases.showing import show_model  # noqa: PLC0415
 
     ground = _ground(ctx, writes=False)
     sql, columns, rows = show_model(ground, model, limit)

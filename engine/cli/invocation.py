@@ -18,6 +18,7 @@ import typer
 from interlock.engine.cli.app import app
 from interlock.engine.cli.arguments import NotUnderstoodError, command_of, pairs, spread, wants_json
 from interlock.engine.cli.console import Console
+from interlock.engine.cli.quick import quicken
 from interlock.engine.clock import Clock, system_clock
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.outcome import BUG, INTERRUPTED, REFUSED, USAGE, exit_of_findings, status_of_exit
@@ -119,7 +120,9 @@ class Listening:
 
 @functools.cache
 def _command() -> Any:
-    return typer.main.get_command(app)
+    command = typer.main.get_command(app)
+    quicken(command)
+    return command
 
 
 def _interrupted(console: Console) -> int:

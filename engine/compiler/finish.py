@@ -15,7 +15,7 @@ from interlock.engine.compiler.digests import (
     promise_of,
 )
 from interlock.engine.compiler.reliance import relied_on
-from interlock.engine.compiler.sources import identity
+from interlock.engine.compiler.source_texts import identity
 from interlock.engine.compiler.unit import Surroundings, Unit
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.machines.evidence import Digests

@@ -44,9 +44,9 @@ def compile_known(project: Project, target: TargetConfig, *, as_of: str, world: 
     Raises:
         Refused: the target has a setting that the warehouse does not take.
     """
-    from interlock.engine.compiler.compile import compile_project  # noqa: PLC0415 - loads the engine
-
     if cache is None or world.deployed:
+        from interlock.engine.compiler.compile import compile_project  # noqa: PLC0415 - loads the engine
+
         return compile_project(project, target, as_of=as_of, world=world)
     work = _Work(project, target, as_of, world, cache)
     return work.unchanged() or work.extended() or work.anew()

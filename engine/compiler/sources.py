@@ -1,90 +1,25 @@
-"""Sources as they are read: a relation's name, or a reader call over the files that were matched."""
+"""Sources as they are bound: their columns as declared, pinned and observed, and a shadow of each."""
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Literal
 
 from interlock.engine.compiler.compiled import CompiledSource
-from interlock.engine.compiler.names import physical
+from interlock.engine.compiler.source_texts import is_own_database, match_files, position, source_sql
 from interlock.engine.compiler.types import ZONED, canonical_type, is_time
 from interlock.engine.compiler.world import World
-from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
+from interlock.engine.diagnostics import Diagnostic, did_you_mean
 from interlock.engine.project.project import Freshness, Project, Source
 from interlock.engine.warehouse.duckdb.binder import SOURCES, Binder, NotBound, Shadow
-from interlock.engine.warehouse.duckdb.quoting import file_name, identifier, literal, relation, relation_in, string
+from interlock.engine.warehouse.duckdb.quoting import relation_in, string
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column
-from interlock.machines.records import digest
-
-_READERS: Final = {"csv": "read_csv", "json": "read_json", "parquet": "read_parquet"}
-
-
-def database_alias(path: str) -> str:
-    """The alias under which another DuckDB file is attached, from its path as the project writes it."""
-    return "src_" + digest("source-database", path.encode())[:16]
-
-
-def is_own_database(source: Source, root: Path, target: TargetConfig) -> bool:
-    """Whether a source's database file is the target's own, which cannot be attached a second time."""
-    return source.database is not None and (root / source.database).resolve() == target.location.resolve()
-
-
-def match_files(project: Project) -> dict[str, tuple[str, ...]]:
-    """The files of each file source, sorted, relative to the project with forward slashes; none where nothing matches."""
-    found: dict[str, tuple[str, ...]] = {}
-    for source in project.sources.values():
-        if source.path is not None:
-            matches = glob.glob(source.path, root_dir=project.root, recursive=True)  # noqa: PTH207 - patterns may leave the project
-            files = (Path(match).as_posix() for match in matches if (project.root / match).is_file())
-            found[source.name] = tuple(sorted(files))
-    return found
-
-
-def source_sql(source: Source, target: TargetConfig, files: tuple[str, ...] = ()) -> str:
-    """What stands in a FROM clause for a source: a quoted name, or a reader over its files.
-
-    Declared columns of files are what the reader is told and all that it gives, so `*` means the declared ones.
-    """
-    if source.path is None:
-        if source.database is not None:
-            return relation_in(database_alias(source.database), source.schema or "main", source.identifier or source.name)
-        return relation(*physical(source, target))
-    format_ = source.format or "parquet"
-    arguments = ["[" + ", ".join(file_name(file) for file in files) + "]"]
-    arguments += [f"{option} = {_option(value)}" for option, value in sorted(source.options.items())]
-    declared = source.columns
-    if declared is not None and format_ != "parquet":
-        all_named = format_ == "json" or source.options.get("header") is False
-        struct = ", ".join(f"{string(name)}: {string(column.type)}" for name, column in declared.items())
-        arguments.append(f"{'columns' if all_named else 'types'} = {{{struct}}}")
-    call = f"{_READERS[format_]}({', '.join(arguments)})"
-    if declared is None:
-        return call
-    return f"(SELECT {', '.join(identifier(name) for name in declared)} FROM {call})"
 
 
 def bound_name(name: str) -> str:
     """What stands at a source's span while names are resolved."""
     return relation_in(SOURCES, "main", name)
-
-
-def identity(source: Source, target: TargetConfig) -> dict[str, Any]:
-    """How a source is read, as part of the definition of its readers; never which files there are."""
-    if source.path is not None:
-        columns = None if source.columns is None else {name: column.type for name, column in source.columns.items()}
-        return {"path": source.path, "format": source.format, "options": dict(sorted(source.options.items())), "columns": columns}
-    if source.database is not None:
-        return {"database": source.database, "relation": f"{source.schema or 'main'}.{source.identifier or source.name}"}
-    return {"relation": ".".join(physical(source, target))}
-
-
-def position(source: Source, *keys: str) -> Position:
-    """Where a source is declared."""
-    path, _, key = source.origin.partition(": ")
-    return Position(path=path, key=".".join([key or f"sources.{source.name}", *keys]))
 
 
 class SourceCompiler:
@@ -255,7 +190,3 @@ class SourceCompiler:
 
 def _type_remedy(found: NotBound) -> str:
     return f"did you mean `{found.candidates[0]}`?" if found.candidates else "write one complete type, such as `DECIMAL(18,2)`"
-
-
-def _option(value: str | int | bool) -> str:  # noqa: FBT001 - a value from a file, not a switch
-    return literal(value)

@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 
 from interlock.engine.compiler.compiled import CompiledSource
-from interlock.engine.compiler.sources import database_alias
+from interlock.engine.compiler.source_texts import database_alias
 from interlock.engine.warehouse.duckdb.control import FORMAT
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in
 from interlock.engine.warehouse.duckdb.reader import token_of

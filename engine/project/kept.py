@@ -148,6 +148,29 @@ def seed_file(_name: str, kept: memoryview) -> SeedFile:
     return SeedFile(**values, checks=tuple(_check(check) for check in found.checks))
 
 
+class Standing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a model or seed will stand. The rest of a kept one is passed over."""
+
+    path: str
+    sidecar: str | None
+    materialized: str = "view"
+    schema: str | None = None
+    alias: str | None = None
+
+
+_STANDING = msgspec.msgpack.Decoder(Standing)
+
+
+def standing(files: Mapping[str, ModelFile] | Mapping[str, SeedFile], name: str) -> Standing:
+    """Where one of them will stand; nothing more of it is decoded."""
+    kept = files.kept(name) if isinstance(files, Lazy) else None
+    if kept is not None:
+        return _STANDING.decode(kept)
+    file = files[name]
+    kind = file.materialized if isinstance(file, ModelFile) else "seed"
+    return Standing(path=file.path, sidecar=file.sidecar, materialized=kind, schema=file.schema, alias=file.alias)
+
+
 # --- all that was read ----------------------------------------------------------------------------------------------------
 
 

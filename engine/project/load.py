@@ -15,7 +15,7 @@ from interlock.engine.project.decode import decode
 from interlock.engine.project.document import Document, decode_text, read_bytes, refuse_environment
 from interlock.engine.project.environment import environment_names, expand_environment
 from interlock.engine.project.files import DefaultsToml, InterlockToml, ModelToml, SeedToml, SourcesLockToml, SourcesToml
-from interlock.engine.project.kept import Memory, One, Rooms, kept_file, key_of, lazy_models, lazy_seeds
+from interlock.engine.project.kept import Memory, One, Rooms, kept_file, key_of, lazy_models, lazy_seeds, standing
 from interlock.engine.project.models import Defaults, check_relation, check_tags, model_of
 from interlock.engine.project.names import NAME_RULE, is_name, suggestion
 from interlock.engine.project.project import MacroFile, ModelFile, Project, SeedFile, Source
@@ -449,11 +449,12 @@ def relation_conflicts(project: Project, target: TargetConfig) -> tuple[Diagnost
             place = ((source.schema or target.schema).lower(), (source.identifier or source.name).lower())
             taken.setdefault(place, (f"source `{source.name}`", source.name))
     findings: list[Diagnostic] = []
-    files: list[tuple[str, ModelFile | SeedFile]] = [*project.models.items(), *project.seeds.items()]
-    for name, file in sorted(files, key=lambda pair: pair[0]):
-        if isinstance(file, ModelFile) and file.materialized == "ephemeral":
+    of_models = {name: ("model", standing(project.models, name)) for name in project.models}
+    of_seeds = {name: ("seed", standing(project.seeds, name)) for name in project.seeds}
+    for name, (kind, file) in sorted({**of_models, **of_seeds}.items()):
+        if file.materialized == "ephemeral":
             continue
-        schema, relation = file.schema or target.schema, file.relation_name
+        schema, relation = file.schema or target.schema, file.alias or name
         place = (schema.lower(), relation.lower())
         if place in taken:
             findings.append(
@@ -466,6 +467,5 @@ def relation_conflicts(project: Project, target: TargetConfig) -> tuple[Diagnost
                     subject=name,
                 )
             )
-        kind = "model" if isinstance(file, ModelFile) else "seed"
         taken.setdefault(place, (f"{kind} `{name}`", name))
     return in_order(findings)

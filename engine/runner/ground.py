@@ -8,27 +8,30 @@ import platform
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from interlock.engine.cache.store import Cache
 from interlock.engine.clock import Clock, stamp
-from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.compiler.remembered import compile_known
-from interlock.engine.compiler.sources import database_alias, is_own_database, match_files, source_sql
+from interlock.engine.compiler.source_texts import database_alias, is_own_database, match_files, source_sql
 from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, nearest, refused
 from interlock.engine.ledger.places import ledger_directory, lock_path
 from interlock.engine.project.project import Project, Source
 from interlock.engine.warehouse.duckdb.files import demand_openable, file_state
-from interlock.engine.warehouse.duckdb.reader import DuckDBReader
-from interlock.engine.warehouse.duckdb.session import DuckDBSession, open_reader, open_scratch, open_session, refusal
 from interlock.engine.warehouse.lock import Holder, Lock, acquire
 from interlock.engine.warehouse.protocol import Catalog, Reader, WarehouseError
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column
+
+if TYPE_CHECKING:
+    from interlock.engine.warehouse.duckdb.reader import DuckDBReader
+    from interlock.engine.warehouse.duckdb.session import DuckDBSession
+
+# What loads the engine is imported where it is opened: a command that only reads files does not wait for it.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +83,8 @@ class Ground:
         Raises:
             Refused: W601, W602, W605.
         """
+        from interlock.engine.warehouse.duckdb.session import refusal  # noqa: PLC0415
+
         try:
             demand_openable(self.target.location, write=True, create=self.target.create)
         except WarehouseError as error:
@@ -100,6 +105,8 @@ class Ground:
         Raises:
             Refused: it is there and cannot be opened.
         """
+        from interlock.engine.warehouse.duckdb.session import open_reader, refusal  # noqa: PLC0415
+
         if not self.database_exists():
             return None
         try:
@@ -113,6 +120,8 @@ class Ground:
         Raises:
             Refused: another database cannot be attached.
         """
+        from interlock.engine.warehouse.duckdb.session import open_scratch, refusal  # noqa: PLC0415
+
         try:
             return open_scratch(self.target, root=self.project.root, macros=macros, attach=self.attached())
         except WarehouseError as error:
@@ -124,6 +133,8 @@ class Ground:
         Raises:
             Refused: it cannot be opened, or may not be made.
         """
+        from interlock.engine.warehouse.duckdb.session import open_session, refusal  # noqa: PLC0415
+
         try:
             return open_session(
                 self.target,
@@ -150,6 +161,8 @@ class Ground:
         """CREATE TEMP MACRO statements of the project, for a session."""
         if not self.project.macros:
             return ()
+        from interlock.engine.compiler.compile import compile_project  # noqa: PLC0415
+
         return compile_project(self.project, self.target, as_of=stamp(self.clock()), only=frozenset()).macros
 
     def compile(

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
 
 from interlock.engine.compiler.compiled import Compiled
+from interlock.engine.compiler.kept import briefs
 from interlock.engine.diagnostics import Diagnostic, Refused, in_order, refused
 from interlock.engine.planner.plan import Options
 from interlock.engine.planner.select import Node, select
@@ -26,13 +27,13 @@ class Request(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 def nodes_of(compiled: Compiled) -> dict[str, Node]:
     """What selectors see of the project: its graph, with the edges that checks make."""
-    parents: dict[str, set[str]] = {name: set(model.references) for name, model in compiled.models.items()}
+    seen = list(briefs(compiled.models))
+    parents: dict[str, set[str]] = {model.name: set(model.references) for model in seen}
     for parent, children in compiled.children.items():
         for child in children:
             parents[child].add(parent)
     return {
-        name: Node(name=name, path=model.path, tags=model.tags, parents=tuple(sorted(parents[name])))
-        for name, model in compiled.models.items()
+        model.name: Node(name=model.name, path=model.path, tags=model.tags, parents=tuple(sorted(parents[model.name]))) for model in seen
     }
 
 

@@ -54,11 +54,15 @@ def look_of(stream: TextIO, environment: Mapping[str, str]) -> Look:
 
 def printable(text: str) -> str:
     """The text with control and direction characters made visible, so that no data can move the cursor or hide words."""
+    if text.isascii() and text.isprintable():
+        return text
     return _UNPRINTABLE.sub(lambda found: found.group().encode("unicode_escape").decode(), text)
 
 
 def one_line(text: str) -> str:
     """The text on one line, made printable."""
+    if text.isascii() and text.isprintable():
+        return text
     return printable(text.replace("\r\n", "\n").replace("\n", "\\n").replace("\t", " "))
 
 

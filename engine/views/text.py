@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias
 
 from interlock.engine.results import (
     ActResult,
@@ -19,17 +19,13 @@ from interlock.engine.results import (
     ShowResult,
     StatusResult,
 )
-from interlock.engine.results_audit import BundleResult, DrawnResult, LogResult, ReplayResult, ReportResult, StoryResult, VerifyResult
-from interlock.engine.results_import import ImportResult
 from interlock.engine.views.look import Look
-from interlock.engine.views.text_audit import bundle_text, drawn_text, log_text, replay_text, report_text, story_text, verify_text
-from interlock.engine.views.text_import import import_text
 from interlock.engine.views.text_other import act_text, compare_text, compile_text, doctor_text, explain_text, init_text, show_text
 from interlock.engine.views.text_plan import diff_text, plan_text
 from interlock.engine.views.text_run import run_text
 from interlock.engine.views.text_state import check_text, list_text, status_text
 
-AnyResult: TypeAlias = (
+EverydayResult: TypeAlias = (
     InitResult
     | CompileResult
     | PlanResult
@@ -43,15 +39,13 @@ AnyResult: TypeAlias = (
     | CompareResult
     | ExplainResult
     | DoctorResult
-    | LogResult
-    | StoryResult
-    | ReplayResult
-    | VerifyResult
-    | BundleResult
-    | DrawnResult
-    | ReportResult
-    | ImportResult
 )
+"""Results of everyday commands."""
+
+if TYPE_CHECKING:
+    from interlock.engine.views.text_seldom import SeldomResult
+
+    AnyResult: TypeAlias = EverydayResult | SeldomResult
 
 
 def text_of(result: AnyResult, look: Look) -> list[str]:
@@ -83,21 +77,7 @@ def text_of(result: AnyResult, look: Look) -> list[str]:
             return explain_text(result, look)
         case DoctorResult():
             return doctor_text(result, look)
-        case LogResult():
-            return log_text(result, look)
-        case StoryResult():
-            return story_text(result, look)
-        case ReplayResult():
-            return replay_text(result, look)
-        case VerifyResult():
-            return verify_text(result, look)
-        case BundleResult():
-            return bundle_text(result, look)
-        case DrawnResult():
-            return drawn_text(result)
-        case ReportResult():
-            return report_text(result, look)
-        case ImportResult():
-            return import_text(result, look)
-        case _ as unreachable:
-            assert_never(unreachable)
+        case _:
+            from interlock.engine.views.text_seldom import seldom_text_of  # noqa: PLC0415 - what others need not wait for
+
+            return seldom_text_of(result, look)

@@ -19,7 +19,7 @@ from interlock.engine.compiler import remembered
 from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.compiler.remembered import compile_known
-from interlock.engine.compiler.sources import match_files
+from interlock.engine.compiler.source_texts import match_files
 from interlock.engine.compiler.world import World
 from interlock.engine.project.load import load, relation_conflicts
 from interlock.machines.evidence import Column

@@ -10,7 +10,7 @@ from tests.compiler.projects import AS_OF, CONFIG, SOURCES, codes, column, colum
 from tests.project.files import write
 
 from interlock.engine.compiler.compile import compile_project
-from interlock.engine.compiler.sources import database_alias, match_files
+from interlock.engine.compiler.source_texts import database_alias, match_files
 from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Refused
 from interlock.engine.project.load import load

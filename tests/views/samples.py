@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tests.views import audit_samples
 
 from interlock.engine.diagnostics import Diagnostic, Position
@@ -33,7 +35,6 @@ from interlock.engine.results import (
     StatusResult,
 )
 from interlock.engine.results_import import ImportResult
-from interlock.engine.views.text import AnyResult
 from interlock.engine.warehouse.protocol import Statement
 from interlock.machines.evidence import (
     AuthorityFinding,
@@ -47,6 +48,9 @@ from interlock.machines.evidence import (
     Span,
     Watermark,
 )
+
+if TYPE_CHECKING:
+    from interlock.engine.views.text import AnyResult
 
 WHERE = {"project": "shop", "target": "dev", "location": "shop.duckdb"}
 PLAN = "3f9c2a71" * 8
