@@ -71,7 +71,8 @@ class Analysis:
         for problem in reading.problems:
             self._problem(problem)
         self._calls(reading)
-        for reference in reading.references:
+        described = any(problem.code == "L203" for problem in reading.problems)
+        for reference in reading.references if not described else ():
             self._place(reference, own, own_is_read=own_is_read)
         self._variables(reading)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from interlock.engine.compiler.reading import Cte, Problem, Reading, first_offset, offset_of
@@ -14,6 +14,13 @@ class Output(NamedTuple):
 
     name: str
     as_of: bool
+    column: str = ""
+    """The only column that an expression without a name is made of."""
+
+    @property
+    def likely(self) -> str:
+        """What it is most likely meant to be."""
+        return self.name or self.column
 
 
 Outputs: TypeAlias = tuple[Output, ...] | None
@@ -90,7 +97,7 @@ class OutputNames:
                 continue
             names = item.get("column_names", ())
             name = item.get("alias") or (names[-1] if names else "")
-            found.append(Output(name, _reads_as_of(item, tainted)))
+            found.append(Output(name, _reads_as_of(item, tainted), "" if name else _only_column(item)))
         return tuple(found)
 
     def _from(self, table: Tree) -> Outputs:
@@ -150,9 +157,9 @@ def misplaced(reading: Reading, outputs: OutputNames) -> list[Problem]:
         for child, branch in zip(node.get("children", ())[1:], branches[1:], strict=True):
             if first is None or branch is None:
                 continue
-            here = [output.name.lower() for output in first]
-            there = [output.name.lower() for output in branch]
-            if "" not in here and here != there and sorted(here) == sorted(there):
+            here = [output.likely.lower() for output in first]
+            there = [output.likely.lower() for output in branch]
+            if _crossed(here, there):
                 operation = str(node.get("setop_type", "UNION")).replace("_", " ")
                 found.append(
                     Problem(
@@ -168,6 +175,12 @@ def misplaced(reading: Reading, outputs: OutputNames) -> list[Problem]:
     return found
 
 
+def _crossed(here: list[str], there: list[str]) -> bool:
+    """Whether a column stands where the other side has one of another name, and both sides have both names."""
+    pairs = [(one, other) for one, other in zip(here, there, strict=False) if one and other and one != other]
+    return any(one in there and other in here for one, other in pairs)
+
+
 def unnamed(reading: Reading) -> list[tuple[int, int | None]]:
     """Top-level items without a name of their own: their index and offset. Of a set operation the first branch names them."""
     node = reading.root
@@ -179,6 +192,23 @@ def unnamed(reading: Reading) -> list[tuple[int, int | None]]:
         if not named:
             found.append((index, offset_of(item) if offset_of(item) is not None else first_offset(item)))
     return found
+
+
+def _only_column(value: Any) -> str:
+    found = set(_columns_in(value))
+    return found.pop() if len(found) == 1 else ""
+
+
+def _columns_in(value: Any) -> Iterator[str]:
+    if isinstance(value, list):
+        for part in value:
+            yield from _columns_in(part)
+    elif isinstance(value, dict):
+        if value.get("type") == "COLUMN_REF" and value.get("column_names"):
+            yield str(value["column_names"][-1])
+        for part in value.values():
+            if isinstance(part, dict | list):
+                yield from _columns_in(part)
 
 
 def _has_columns(value: Any) -> bool:

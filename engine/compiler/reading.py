@@ -18,10 +18,27 @@ class Cte(NamedTuple):
 
 Scope: TypeAlias = Mapping[str, Cte]
 
+_COMPARED: Final = frozenset(
+    {
+        "COMPARE_BETWEEN",
+        "COMPARE_DISTINCT_FROM",
+        "COMPARE_EQUAL",
+        "COMPARE_GREATERTHAN",
+        "COMPARE_GREATERTHANOREQUALTO",
+        "COMPARE_IN",
+        "COMPARE_LESSTHAN",
+        "COMPARE_LESSTHANOREQUALTO",
+        "COMPARE_NOTEQUAL",
+        "COMPARE_NOT_DISTINCT_FROM",
+    }
+)
+"""Comparisons in which a text takes the type of the column beside it."""
+
 _LOOKED_AT: Final = frozenset(
     {
         "BASE_TABLE",
         "COLUMN_REF",
+        *_COMPARED,
         "FUNCTION",
         "JOIN",
         "OPERATOR_CAST",
@@ -91,6 +108,8 @@ class Reading:
         self.problems: list[Problem] = []
         self.set_operations: list[SetOperation] = []
         self.casts: list[Cast] = []
+        self.compared: list[tuple[str, Cast]] = []
+        """Columns by name, and text literals that they are compared with."""
         self.parameters: list[tuple[str, int | None]] = []
         self.column_references: list[tuple[tuple[str, ...], int | None, int]] = []
         self.notes: set[str] = set()
@@ -209,6 +228,8 @@ class Reading:
                     self.casts.append(
                         Cast(literal.get("text", ""), node.get("type_expr", {}).get("type_name", ""), offset if place is None else place)
                     )
+            case _ if kind in _COMPARED:
+                self._comparison(node)
             case "PIVOT":
                 self._pivot(node, offset)
             case "JOIN":
@@ -216,6 +237,13 @@ class Reading:
             case _ if node.get("class") == "WINDOW":
                 self.notes.add("window")
                 self.calls.append(Call(node.get("function_name", "").lower(), offset, 0, table=False, ordered=True))
+
+    def _comparison(self, node: Tree) -> None:
+        sides = [node.get(label, {}) for label in ("left", "right", "input", "lower", "upper")] + node.get("children", [])
+        names = [side["column_names"][-1] for side in sides if side.get("type") == "COLUMN_REF" and side.get("column_names")]
+        texts = [side for side in sides if side.get("literal", {}).get("kind") == "STRING"]
+        if len(names) == 1:
+            self.compared += [(names[0], Cast(side["literal"].get("text", ""), "", offset_of(side))) for side in texts]
 
     def _base_table(self, node: Tree, scope: Scope, offset: int | None) -> None:
         path = tuple(node.get("qualified_name", {}).get("path", ()))

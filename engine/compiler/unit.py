@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from interlock.engine.compiler.analysis import Analysis, Context
@@ -18,7 +18,7 @@ from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.order import PICKS, Shape
 from interlock.engine.compiler.outputs import Output, OutputNames, misplaced, unnamed
 from interlock.engine.compiler.proofs import GIVEN, NOTHING, PROMISED, TABLES, Premise, query_never_null
-from interlock.engine.compiler.reading import Cast
+from interlock.engine.compiler.reading import Cast, Reading
 from interlock.engine.compiler.reliance import reaches_a_promise, rests_on_sources
 from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
@@ -219,7 +219,7 @@ class Unit:
             return
         self.columns = found
         self.bound = True
-        self._look_at_columns(analysis)
+        self._look_at_columns(analysis, around.columns_of)
         self._volatile(model, analysis, around)
         self.findings += columns_named(model, found, around.collation)
         self.restricted, wrong = spans_of(model, analysis, run, around.run, around.columns_of)
@@ -364,7 +364,7 @@ class Unit:
             compiled="" if plain else compiled,
         )
 
-    def _look_at_columns(self, analysis: Analysis) -> None:
+    def _look_at_columns(self, analysis: Analysis, columns_of: Callable[[Node], tuple[Column, ...] | None]) -> None:
         reading = analysis.reading
         if reading is None:
             return
@@ -396,8 +396,21 @@ class Unit:
                     f"write `CAST(… AS TYPE) AS {column.name}`",
                     self._offset_of_output(reading.root, column.name),
                 )
-        for cast in reading.casts:
+        for cast in (*reading.casts, *self._compared(reading, analysis, columns_of)):
             self._offset_lost(analysis, cast)
+
+    def _compared(self, reading: Reading, analysis: Analysis, columns_of: Callable[[Node], tuple[Column, ...] | None]) -> Iterator[Cast]:
+        """Texts that are cast to a column's type because they are compared with it."""
+        if not reading.compared:
+            return
+        kinds: dict[str, set[str]] = {}
+        for node in analysis.nodes():
+            for column in columns_of(node) or ():
+                kinds.setdefault(column.name.lower(), set()).add(column.type)
+        for name, cast in reading.compared:
+            found = kinds.get(name.lower(), set())
+            if len(found) == 1:
+                yield cast._replace(type=next(iter(found)))
 
     def _offset_of_output(self, node: Tree, name: str) -> int | None:
         while node.get("type") == "SET_OPERATION_NODE":
@@ -437,5 +450,5 @@ def _is_naive(kind: str) -> bool:
 
 
 def _has_offset(text: str) -> bool:
-    time = text.strip().replace("T", " ").partition(" ")[2].strip()
-    return ":" in time and (time.endswith(("Z", "z")) or "+" in time or "-" in time)
+    time = text.strip().replace("T", " ", 1).partition(" ")[2].strip()
+    return ":" in time and (time.upper().endswith(("Z", "UTC", "GMT")) or "+" in time or "-" in time)
