@@ -111,8 +111,21 @@ def found_in_files(ground: Ground, paths: frozenset[str]) -> tuple[Diagnostic, .
 
 def findings_for(ground: Ground, compiled: Compiled, models: frozenset[str], *, whole: bool) -> tuple[Diagnostic, ...]:
     """Findings of the project's files, of relations that clash and of the compiler, as far as they concern the models."""
-    found = in_order((*ground.project.findings, *relation_conflicts(ground.project, ground.target), *compiled.findings))
-    return found if whole else scoped(found, paths_of(compiled, models))
+    files = (*ground.project.findings, *relation_conflicts(ground.project, ground.target))
+    if whole:
+        return in_order((*files, *compiled.findings))
+    elsewhere = _sources_elsewhere(compiled, models)
+    compiling = [finding for finding in compiled.findings if finding.subject not in elsewhere]
+    return scoped(in_order((*files, *compiling)), paths_of(compiled, models))
+
+
+def _sources_elsewhere(compiled: Compiled, models: frozenset[str]) -> frozenset[str]:
+    """Sources that texts of other models read, and none of these models or of what they read."""
+    reached = reach_of(compiled, models)
+    read: dict[bool, set[str]] = {True: set(), False: set()}
+    for name, model in compiled.models.items():
+        read[name in reached].update(model.sources)
+    return frozenset(read[False] - read[True] - set(compiled.models))
 
 
 def select_in(
