@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Final
 
 from interlock.engine.clock import Clock
 from interlock.engine.diagnostics import Diagnostic, refused
@@ -22,6 +24,7 @@ from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.duckdb.settings import statements
 from interlock.engine.warehouse.protocol import WarehouseError
 
+BLOCKED: Final = "D808"
 Built = Callable[[Path], Path]
 """Runs a project, and answers with its database."""
 
@@ -49,8 +52,13 @@ def import_dbt(
                 code=item.code, summary=f"{item.kind} `{item.name}` ({item.place}): {item.why}", remedy=item.remedy, subject=item.name
             )
             for item in left_out
-            if item.code
+            if item.code and item.code != BLOCKED
         ]
+        blocked = Counter(item.kind for item in left_out if item.code == BLOCKED)
+        if blocked:
+            counted_ = ", ".join(f"{count} {kind}{'s' if count != 1 else ''}" for kind, count in sorted(blocked.items()))
+            remedy = "see to those first; IMPORT.md has a line for each"
+            findings.append(Diagnostic(code=BLOCKED, summary=f"{counted_} read something that is not converted", remedy=remedy))
     findings += [
         Diagnostic(
             code="D827",

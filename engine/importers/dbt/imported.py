@@ -164,9 +164,12 @@ def _unknown(conversion: Conversion) -> list[Item]:
     all_nodes = conversion.found.nodes
     names = {part for node in all_nodes for part in node.fqn} | {package.name for package in conversion.found.tree.packages}
     names |= set(conversion.found.tree.missing)
+    tests = {part for test in conversion.tests for part in (*test.folders, test.name.rsplit(".", 1)[-1])}
     for package in conversion.found.tree.packages:
         for plural in nodes.PLURAL.values():
             found += unknown_keys(table(package.config).get(plural), package.path, names, (plural,))
+        for plural in ("tests", "data_tests"):
+            found += unknown_keys(table(package.config).get(plural), package.path, names | tests, (plural,))
     return found
 
 

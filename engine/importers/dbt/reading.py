@@ -132,7 +132,12 @@ def _package(root: Path, prefix: str, items: list[Item]) -> Package | None:
     for folder, (key, old, default) in FOLDERS.items():
         wanted = config.get(key, config.get(old, default))
         for place in wanted if isinstance(wanted, list) else [wanted]:
-            start = f"{prefix}/{place}".strip("/").removeprefix("./")
+            start = f"{prefix}/{place}".replace("\\", "/").strip("/").removeprefix("./")
+            if wanted is not default and not (root / start).is_dir() and place not in default:
+                named, line = (key if key in config else old), config.at(key if key in config else old)
+                items.append(
+                    Item(kind="config", name=f"{named}: {place}", status="documented", path=path, line=line, why="there is no such folder")
+                )
             package.files += _files(root, start, package.name, folder, items)
     return package
 
@@ -209,6 +214,7 @@ def _missing(root: Path, packages: list[Package], items: list[Item]) -> list[str
             named = str(each.get("package") or each.get("local") or each.get("git") or each.get("tarball") or "?")
             name = named.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1].replace("-", "_")
             local = each.get("local")
+            local = local.replace("\\", "/") if isinstance(local, str) else local
             config = yaml_file(root, f"{local}/{PROJECT}", items) if isinstance(local, str) and (root / local / PROJECT).is_file() else None
             name = str(yamls.table(config).get("name", name))
             line = yamls.line_of(listed, index)

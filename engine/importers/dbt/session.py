@@ -149,6 +149,8 @@ class _Config:
         current = self._session.current
         current.config_read = True
         found = merged({**DEFAULTS, **current.config, **current.configs}, current.above).get(key)
+        if key in {"database", "target_database"} and isinstance(found, str) and "{{" in found:
+            raise CannotKeep("D805", "the name of the database is read, and only the environment knows it", "leave the database out")
         return default if found is None else found
 
     meta_get = get
