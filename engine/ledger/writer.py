@@ -6,6 +6,7 @@ Who writes holds the lock of the database; it is not taken here. What a failed w
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import threading
@@ -190,9 +191,9 @@ class Ledger:
             # This thread syncs for all who wait. Those who append meanwhile are served by the next one.
             self._syncing = True
             reached = self._sequence
-            descriptor = self._descriptor
+            descriptor, segment = self._descriptor, self._segment
         try:
-            self._fsync(descriptor)
+            self._fsync(descriptor, segment)
         finally:
             with self._changed:
                 self._syncing = False
@@ -320,7 +321,7 @@ class Ledger:
 
     def _roll_over(self) -> None:
         """Begin the next segment. The one that is left is durable then, so that `sync` has one file to care for."""
-        self._fsync(self._descriptor)
+        self._fsync(self._descriptor, self._segment)
         self._durable = self._sequence
         try:
             point("ledger.segment.before")
@@ -338,11 +339,15 @@ class Ledger:
             self._poison = "making a new segment was broken off"
             raise
 
-    def _fsync(self, descriptor: int) -> None:
+    def _fsync(self, descriptor: int, segment: int) -> None:
         try:
             point("ledger.fsync.before")
             os.fsync(descriptor)
             point("ledger.fsync.after")
+            # What is durable must also be found: a file that was removed takes bytes and fsyncs as if it were there.
+            there, held = segment_path(self._directory, segment).stat(), os.fstat(descriptor)
+            if (there.st_dev, there.st_ino) != (held.st_dev, held.st_ino):
+                raise OSError(errno.ESTALE, "another file stands in its place")  # noqa: TRY301
         except OSError as error:
             self._poison = f"an earlier fsync failed: {error}"
             raise LedgerError(str(error)) from error

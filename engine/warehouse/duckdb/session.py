@@ -222,6 +222,10 @@ class DuckDBSession:
                 cursor.close()
                 raise
             self._cursors.give(cursor)
+        try:
+            self.check_same_file()
+        except WarehouseError as error:
+            raise WarehouseError(error.message, kind="outcome_unknown", scope="target", code=error.code, remedy=error.remedy) from error
 
 
 class _Opening:
