@@ -139,3 +139,26 @@ def test_a_seed_s_types_are_for_columns_of_exactly_that_name(tmp_path: Path) -> 
     )
     assert tomllib.loads(found.text("seeds/s.toml"))["columns"] == {"ID": "INTEGER", "b": "bigint"}
     assert "`id`" in found.item("s", "seed").why
+
+
+def test_a_proposal_that_was_not_accepted_shows_names_and_nothing_of_ours(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/one.sql": ONE,
+            "models/s.yml": "sources: [{name: raw, tables: [{name: t}]}]",
+            "models/m.sql": """
+                {{ config(materialized='incremental', unique_key='id') }}
+                select o.* from {{ ref('one') }} as o join {{ source('raw', 't') }} using (id)
+                {% if is_incremental() %} where ts > (select max(ts) from {{ this }}) {% endif %}
+            """,
+            "models/lost.sql": """
+                {{ config(materialized='incremental', unique_key='id') }}
+                select * from {{ ref('gone') }} {% if is_incremental() %} where ts > (select max(ts) from {{ this }}) {% endif %}
+            """,
+        },
+    )
+    assert "from one as o join raw.t using (id)" in found.item("m").proposal
+    assert "where ts" not in found.item("m").proposal
+    assert (found.item("m").status, found.item("lost").status) == ("proposed", "refused")
+    assert "from one as o join raw.t using (id)" in found.text("IMPORT.md")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -182,26 +183,95 @@ def test_the_project_s_word_on_a_package_wins_over_the_package_s_own(tmp_path: P
         ]
 
 
-@pytest.mark.parametrize(
-    ("config", "code"),
-    [
-        ("incremental_strategy='merge', merge_update_columns=['n']", "D810"),
-        ("incremental_strategy='merge', merge_exclude_columns=['s']", "D810"),
-        ("incremental_strategy='merge', merge_update_condition='false'", "D810"),
-        ("incremental_strategy='merge', merge_insert_condition='false'", "D810"),
-        ("incremental_strategy='merge', merge_update_set_expressions={'n': '0'}", "D810"),
-        ("incremental_predicates=['1 = 2']", "D810"),
-    ],
-)
-def test_what_is_refused_of_merges_is_not_what_a_full_merge_gives(tmp_path: Path, config: str, code: str) -> None:
+def test_a_naive_conversion_of_a_refused_merge_would_have_differed(tmp_path: Path) -> None:
+    """Each, run twice by dbt over rows that changed, is not the plain merge that a conversion without it would be."""
+    plain = "materialized='incremental', unique_key='id', event_time='ts'"
+    refused = {
+        "update_columns": "incremental_strategy='merge', merge_update_columns=['n']",
+        "exclude_columns": "incremental_strategy='merge', merge_exclude_columns=['s']",
+        "update_condition": "incremental_strategy='merge', merge_update_condition='false'",
+        "insert_condition": "incremental_strategy='merge', merge_insert_condition='false'",
+        "set_expressions": "incremental_strategy='merge', merge_update_set_expressions={'n': '0'}",
+        "clauses": "incremental_strategy='merge', merge_clauses={'when_matched': [{'action': 'delete'}]}",
+        "predicates": "incremental_predicates=['1 = 2']",
+    }
+    model = "{{{{ config({}) }}}} select * from {{{{ source('raw', 't') }}}}"
     both = Both(
         tmp_path,
         {
-            "models/one.sql": "{{ config(materialized='incremental', unique_key='id', event_time='ts') }} select * from {{ source('raw', 't') }}",
-            "models/m.sql": "{{ config(materialized='incremental', unique_key='id', event_time='ts', "
-            + config
-            + ") }} select * from {{ source('raw', 't') }}",
+            "models/plain.sql": model.format(plain),
+            **{f"models/{name}.sql": model.format(f"{plain}, {config}") for name, config in refused.items()},
         },
         "create table raw.t as select range as id, 's' as s, 1 as n, timestamp '2024-01-01' as ts from range(3)",
     )
-    assert {item.name: item.code for item in both.found.items if item.kind == "model"} == {"one": "", "m": code}
+    codes = {item.name: item.code for item in both.found.items if item.kind == "model"}
+    assert codes == {"plain": "", **dict.fromkeys(refused, "D810")}
+    both.build()
+    both.change("update raw.t set s = 'changed', n = 2", "insert into raw.t values (9, 'new', 9, timestamp '2024-02-01')")
+    both.build()
+    assert both.differing("plain") == []
+    with duckdb.connect(str(both.root / "shop.duckdb"), read_only=True) as theirs:
+        same = [
+            name
+            for name in refused
+            if theirs.execute(f"from {name} except all from plain").fetchall()
+            == theirs.execute(f"from plain except all from {name}").fetchall()
+        ]
+    assert same == []
+
+
+def test_a_naive_conversion_of_a_refused_snapshot_would_have_differed(tmp_path: Path) -> None:
+    refused = {
+        "timed": "updated_at='ts'",
+        "recorded": "hard_deletes='new_record'",
+        "renamed": "snapshot_meta_column_names={'dbt_valid_to': 'til'}",
+        "ended": "dbt_valid_to_current=\"timestamp '9999-12-31'\"",
+    }
+    block = "{{% snapshot {} %}}{{{{ config(unique_key='id', strategy='check', check_cols=['s']{}) }}}} select * from {{{{ source('raw', 't') }}}}{{% endsnapshot %}}"
+    both = Both(
+        tmp_path,
+        {
+            "snapshots/plain.sql": block.format("plain", ""),
+            **{f"snapshots/{name}.sql": block.format(name, f", {config}") for name, config in refused.items()},
+        },
+        "create table raw.t as select range as id, 's' as s, timestamp '2024-01-01' as ts from range(3)",
+    )
+    codes = {item.name: item.code for item in both.found.items if item.kind == "snapshot"}
+    assert codes == {"plain": "", **dict.fromkeys(refused, "D821")}
+    both.build()
+    both.change("delete from raw.t where id = 1")
+    both.build()
+    with duckdb.connect(str(both.root / "shop.duckdb"), read_only=True) as theirs:
+        columns = {name: [row[0] for row in theirs.execute(f"describe {name}").fetchall()] for name in ("plain", *refused)}
+        assert "dbt_is_deleted" in columns["recorded"]
+        assert "til" in columns["renamed"]
+        assert theirs.execute("select count(*) from ended where dbt_valid_to is null").fetchone() == (0,)
+        assert theirs.execute("select distinct dbt_valid_from::date::varchar from timed").fetchall() == [("2024-01-01",)]
+        assert theirs.execute(
+            "select count(*) from plain where dbt_valid_to is not null or dbt_valid_from::date = date '2024-01-01'"
+        ).fetchone() == (0,)
+
+
+def test_a_manifest_s_texts_stand_for_a_package_that_is_gone(tmp_path: Path) -> None:
+    root = tmp_path / "dbt"
+    write(
+        root,
+        {
+            "profiles.yml": shapes.PROFILE,
+            "packages.yml": "packages: [{local: tools}]",
+            "tools/dbt_project.yml": "name: tools\nversion: '1.0'\n",
+            "tools/macros/k.sql": "{% macro key(c) %}{{ return(adapter.dispatch('key', 'tools')(c)) }}{% endmacro %}"
+            "{% macro default__key(c) %}md5({{ c }}{% if var('salted', true) %} || 'salt'{% endif %}){% endmacro %}"
+            "{% macro looked(r) %}{% if execute %}{{ run_query('select 7').columns[0][0] }}{% else %}0{% endif %}{% endmacro %}",
+            "models/one.sql": "select 'x' as id",
+            "models/keyed.sql": "{{ config(materialized='table', alias='k') }} select {{ tools.key('id') }} as k from {{ ref('one') }}",
+            "models/asked.sql": "select {{ tools.looked('id') }} as n from {{ ref('one') }}",
+        },
+    )
+    dbt(root, "deps")
+    dbt(root, "build")
+    shutil.rmtree(root / "dbt_packages")
+    shutil.rmtree(root / "tools")
+    result = api.import_dbt(root, tmp_path / "new", environment={}, compare=True)
+    assert {item.name: item.code for item in result.items if item.kind == "model"} == {"one": "", "keyed": "", "asked": "D806"}
+    assert {each.model: each.outcome for each in result.compared} == {"one": "equal", "keyed": "equal"}
