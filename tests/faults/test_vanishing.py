@@ -12,13 +12,10 @@ from tests.faults.test_histories import FILES, NEWS, demand, ended_well
 from interlock.engine import faults
 
 POINTS = (
-    "ledger.write.before:2",
     "warehouse.prepare.before:1",
     "warehouse.insert.after:1",
-    "warehouse.commit.before:1",
     "warehouse.commit.after:1",
     "warehouse.commit.after:2",
-    "warehouse.seal.before:1",
     "warehouse.seal.commit.before:1",
 )
 TAKEN = {"ledger": ("world.duckdb.interlock", 4, "K741"), "database": ("world.duckdb", 3, "W613")}
