@@ -88,7 +88,7 @@ def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int)
     if outcome == "succeeded" and models and all(model.state == "no_op" for model in models):
         outcome = "nothing"
     said = [verdict for attempt in carried.attempts.values() for verdict in attempt.said]
-    findings = (*told(applied.planned.findings), *source_warnings(body, said), *_verdict_findings(applied))
+    findings = (*told(applied.planned.findings), *source_warnings(body, said), *_verdict_findings(applied), *_emptied(body, models))
     untrusted = any(outcomes.is_untrusted(model.code) for model in models if model.code)
     exit_code = outcomes.exit_of(outcome, untrusted=untrusted or any(outcomes.is_untrusted(finding.code) for finding in findings))
     return RunResult(
@@ -105,6 +105,23 @@ def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int)
         authority=applied.authority,
         said=applied.planned.said,
         **where,
+    )
+
+
+def _emptied(body: PlanBody, models: tuple[ModelResult, ...]) -> tuple[Diagnostic, ...]:
+    """Tables that end with no rows where they had some. What took time to collect is refused instead."""
+    items = {item.model: item for item in body.items if item.kind in {"table", "seed"} and item.action in {"replace", "convert"}}
+    return tuple(
+        Diagnostic(
+            code="G540",
+            severity="warning",
+            summary=f"`{model.model}` ends with no rows",
+            because=f"it had {items[model.model].head.rows}",
+            remedy="look at what it reads; a check of `row_count` would have kept the old rows",
+            subject=model.model,
+        )
+        for model in models
+        if model.model in items and model.state == "checkpointed" and model.rows_after == 0 and items[model.model].head.rows
     )
 
 
@@ -221,4 +238,11 @@ def diff_of(ground: Ground, plan_id: str) -> tuple[str, tuple[Difference, ...]]:
             now = now_of(ground, planned.body, sight, reader)
         except WarehouseError as error:
             raise refusal(error, subject=ground.target.name) from error
-    return planned.id, differences(planned.body, project=ground.project, target=ground.target, now=now, own={})
+    own = sight.fold.checkpointed_by(planned.id)
+    found = differences(planned.body, project=ground.project, target=ground.target, now=now, own=own)
+    spent = sight.fold.spent_by(planned.id)
+    if spent:
+        remedy = "a plan is applied once: `interlock resume` does what is left of it, or plan again"
+        applied = Difference(code="P403", subject="the plan", planned="not applied", found=f"applied by {', '.join(spent)}", remedy=remedy)
+        found = (applied, *found)
+    return planned.id, found
