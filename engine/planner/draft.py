@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+
+from msgspec import structs
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.planner import checks as check_sql
@@ -51,6 +54,7 @@ def draft(
     as_of: str,
     moment: datetime,
     identity: Identity,
+    reads_all: Callable[[Sequence[str]], dict[str, tuple[str, ...]]] = lambda _: {},
 ) -> PlanBody:
     """The body of the plan.
 
@@ -64,6 +68,7 @@ def draft(
         as_of: the plan's time as text.
         moment: the same, as a time.
         identity: which ledger and warehouse it is for.
+        reads_all: of models that are extended, what they read whole all the same. It decides nothing, and is noted.
     """
     selected = frozenset(selection.models)
     desk = Desk(compiled=compiled, facts=facts, options=options, target=target, selected=selected)
@@ -109,6 +114,8 @@ def draft(
             changing[name] = "relation" if choice.action in ("create", "replace", "convert") else "rows"
     readers = readers_of(desk, chosen, gone)
     chosen.update(broken_views(desk, chosen, readers, frozenset(each.token for each in orphans)))
+    extends = [name for name, choice in chosen.items() if choice.action in ("append", "merge", "replace_range") and not choice.backfill]
+    desk = replace(desk, facts=structs.replace(facts, reads_all=reads_all(extends) if extends else {}))
     for name, choice in chosen.items():
         model = compiled.models[name]
         item = moved(frame(), model, moves[name], chosen, gone) if name in moves else build(frame(), model, choice)

@@ -149,7 +149,7 @@ def look(
         unmarked=unmarked,
         said=_said(reader, asked, stamp(as_of), now),
         cursors=cursors,
-        reads_all=_reads_all(reader, compiled, selected, cursors, catalog) if reader is not None else {},
+        reads_all={},
         contents=_contents(reader, compiled, selected, bodies, catalog, options, unreadable) if options.verify_content == "yes" else {},
         counts=_counts(reader, compiled, selected, bodies, catalog, options, unreadable),
         dependents=_dependents(catalog, compiled),

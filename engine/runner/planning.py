@@ -18,6 +18,7 @@ from interlock.engine.ledger.places import plan_path, plans_directory
 from interlock.engine.planner.draft import Identity, draft
 from interlock.engine.planner.observe import Unreadable as ReceiptUnreadable
 from interlock.engine.planner.observe import look as look_at_world
+from interlock.engine.planner.observe import reads_all
 from interlock.engine.planner.options import without_meaning
 from interlock.engine.planner.plan import Options, PlanBody, PlanStep, Selection
 from interlock.engine.runner.authority import Sight
@@ -90,16 +91,17 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
             open_anchors=sight.open_anchors(),
         )
     except WarehouseError as error:
-        finding = Diagnostic(
-            code="P425" if error.code == "W608" else error.code,
-            summary="what the plan rests on could not be read",
-            because=error.message,
-            remedy=error.remedy or "make it readable and plan again",
-        )
-        raise Refused(finding) from error
+        raise _unobserved(error) from error
     except ReceiptUnreadable as error:
         raise unreadable(error) from error
     stop_on_errors((*findings, *without_meaning(request.options, compiled.models, facts)))
+
+    def costly(models: Sequence[str]) -> dict[str, tuple[str, ...]]:
+        try:
+            return reads_all(reader, compiled, models, facts.cursors, catalog)
+        except WarehouseError as error:
+            raise _unobserved(error) from error
+
     body = draft(
         project=ground.project,
         target=ground.target,
@@ -115,10 +117,22 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
             serial=fold.serial,
             accepted=fold.accepted_sequence,
         ),
+        reads_all=costly,
     )
     plan_id = digest_of("plan", body)
     history = _sealed(plan_id, len(selected), findings, SealEvidence(observations=facts.observations))
     return Planned(id=plan_id, body=body, history=history, findings=findings, said=said)
+
+
+def _unobserved(error: WarehouseError) -> Refused:
+    return Refused(
+        Diagnostic(
+            code="P425" if error.code == "W608" else error.code,
+            summary="what the plan rests on could not be read",
+            because=error.message,
+            remedy=error.remedy or "make it readable and plan again",
+        )
+    )
 
 
 def _demand_sound_engine() -> None:
