@@ -186,7 +186,7 @@ def query(chance: random.Random) -> str:
             ("t LEFT JOIN u ON t.a = u.b", ["t", "u"]),
             ("t CROSS JOIN u", ["t", "u"]),
             ("t JOIN u ON t.b = u.b LEFT JOIN v ON v.a = t.a", ["t", "u", "v"]),
-            ("(SELECT a, b, x FROM t UNION ALL SELECT b, a, y FROM u) AS t", ["t"]),
+            ("(SELECT a, b, x FROM t UNION ALL SELECT b AS a, a AS b, y AS x FROM u) AS t", ["t"]),
         )
     )
     one, two = (expression(chance, names) for _ in range(2))
