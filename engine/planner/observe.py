@@ -216,21 +216,25 @@ def _wishes(
         )
 
 
-def _reads_all(
-    reader: Reader, compiled: Compiled, selected: frozenset[str], cursors: Mapping[str, CursorFacts], catalog: Catalog
+def reads_all(
+    reader: Reader, compiled: Compiled, models: Iterable[str], cursors: Mapping[str, CursorFacts], catalog: Catalog
 ) -> dict[str, tuple[str, ...]]:
     """By incremental model that has a lower end: what it reads whole all the same. Only where all that it reads is there.
 
-    It is told of the cost only. Where this plan makes first what the model's new text reads (a column that comes with its
-    upstream), the text does not bind to what stands there yet, so nothing is told.
+    One question for each, so it is put for those that are extended and no others. It is told of the cost only. Where this plan
+    makes first what the model's new text reads (a column that comes with its upstream), the text does not bind to what stands
+    there yet, so nothing is told.
     """
     found = {}
-    for name, facts in cursors.items():
+    for name in models:
+        facts = cursors.get(name)
+        if facts is None:
+            continue
         model = compiled.models[name]
         low = facts.ranges[-1].low if facts.ranges and facts.ranges[-1].low else facts.low
         column = cursor_column(model)
         reads = [compiled.models[read] for read in (*model.tables_read, *model.views_read)]
-        if name not in selected or not low or column is None or any(catalog.find(read.schema, read.relation) is None for read in reads):
+        if not low or column is None or any(catalog.find(read.schema, read.relation) is None for read in reads):
             continue
         cursor = Cursor(column=column.name, type=column.type, low=low, until=facts.until)
         text = f"SELECT * FROM (\n{restricted_sql(model, cursor)}\n) AS staged WHERE {cursor.staged()}"
