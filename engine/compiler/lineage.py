@@ -154,15 +154,20 @@ class Lineages:
             return ModelLineage(model=model.name, columns=columns, rows=(), complete=isinstance(model.file, SeedFile))
         reading = Reading(self._bodies.expanded(answer.trees[0]))
 
+        read: set[ColumnOf] = set()
+
         def known(table: Tree) -> Columns:
             found = self._names.resolve(tuple(table.get("qualified_name", {}).get("path", ())))
             columns = None if isinstance(found, Unresolved) else self._columns(found.name)
             if columns is None or not isinstance(found, Node):
                 return None
+            read.update(ColumnOf(relation=found.name, column=name) for name in columns)
             return tuple(Column(name, table=found.name, type=kind) for name, kind in self._typed(found.name, columns))
 
         looked = Nullability(reading, known, aggregates=parser.functions().aggregates, macros=self._macros, may_hold_json=False)
-        return _Walk(looked).lineage(model)
+        for table in reading.tables:
+            known(table)
+        return _Walk(looked, frozenset(read)).lineage(model)
 
     def _typed(self, relation: str, columns: Iterable[str]) -> list[tuple[str, str | None]]:
         source = self._compiled.sources.get(relation)
@@ -174,8 +179,10 @@ class Lineages:
 class _Walk:
     """Follows the columns of one statement to the columns of what it reads."""
 
-    def __init__(self, looked: Nullability) -> None:
+    def __init__(self, looked: Nullability, read: frozenset[ColumnOf]) -> None:
         self._looked = looked
+        self._read = read
+        """All columns of what the statement reads: what cannot be followed may be any of these."""
         self._complete = True
         self._traced: dict[int, frozenset[ColumnOf]] = {}
 
@@ -184,7 +191,7 @@ class _Walk:
         if root is None or len(root) != len(model.columns):
             self._complete = False
             root = ()
-        values = [self._trace(column) for column in root] or [frozenset[ColumnOf]() for _ in model.columns]
+        values = [self._trace(column) for column in root] or [self._read for _ in model.columns]
         rows: set[ColumnOf] = set()
         done = 0
         while done < len(self._looked.conditions):  # those of subqueries in conditions are added on the way
@@ -231,6 +238,7 @@ class _Walk:
                 columns = self._looked.query(tree["subquery"]["node"], env)
                 if columns is None:
                     self._complete = False
+                    found = self._read
                 elif tree.get("subquery_type") in {"SCALAR", "ANY"}:
                     found = found.union(*(self._trace(column) for column in columns))
                 return found | self._tree(tree.get("child"), env, rows=rows, bound=bound)
@@ -263,9 +271,11 @@ class _Walk:
             if whole and whole[0].columns is not None:
                 return frozenset[ColumnOf]().union(*(self._trace(column) for column in whole[0].columns))
             scope = scope.outer
-        if names[-1].lower() not in _CLOCKS:
-            self._complete = False
-        return frozenset()
+        if names[-1].lower() in _CLOCKS:
+            return frozenset()
+        self._complete = False
+        named = frozenset(each for each in self._read if each.column.lower() in {name.lower() for name in names})
+        return named or self._read
 
 
 _ROWS = frozenset({"filter", "filter_expr", "order_bys", "orders", "partitions", "arg_orders", "start_expr", "end_expr"})

@@ -437,7 +437,9 @@ class Nullability:
                     continue
                 if "class" in part:
                     found.append(part)
-                waiting += [each for each in part.values() if type(each) is dict or type(each) is list]
+                # what picks the columns of a star is about their names
+                inside = part.values() if part.get("type") != "STAR" else (part.get("replace_list"),)
+                waiting += [each for each in inside if type(each) is dict or type(each) is list]
             else:
                 waiting += [each for each in part if type(each) is dict or type(each) is list]
         self._parts[id(tree)] = found

@@ -6,11 +6,12 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Final
 
+from interlock.engine.compiler.nullability_names import PATTERN, picked
 from interlock.engine.compiler.relations import Column, Columns
 from interlock.engine.warehouse.duckdb.parser import Tree
 
-_PATTERN: Final = re.compile(r"[A-Za-z0-9_.^$|()*+?]*")
-"""Regular expressions that mean the same to Python as to DuckDB."""
+_BARE: Final = frozenset({"class", "type", "query_location", "query_location_length"})
+"""What a `*` holds that leaves nothing out."""
 
 
 def side_by_side(branches: list[tuple[Column, ...]], rule: Callable[[Iterable[bool]], bool]) -> Columns:
@@ -62,6 +63,10 @@ def chosen(columns: Columns, expression: Tree | None) -> Columns:
     if len(names) < len(columns):
         return None
     literals = [expression]
+    if expression.get("function_name") == "list_filter":
+        listed, condition = (argument["expression"] for argument in expression.get("arguments", ()))
+        flags = picked(names, condition) if listed.get("type") == "STAR" and listed.keys() <= _BARE else None
+        return None if flags is None else tuple(column for column, flag in zip(columns, flags, strict=True) if flag)
     if expression.get("function_name") == "list_value":
         literals = [argument["expression"] for argument in expression.get("arguments", ())]
     texts = [each.get("literal", {}).get("text") for each in literals if each.get("literal", {}).get("kind") == "STRING"]
@@ -70,7 +75,7 @@ def chosen(columns: Columns, expression: Tree | None) -> Columns:
     if literals[0] is not expression:
         wanted = {text.lower() for text in texts}
         return tuple(column for column in columns if (column.name or "").lower() in wanted)
-    if not _PATTERN.fullmatch(texts[0]):
+    if not PATTERN.fullmatch(texts[0]):
         return None
     try:
         pattern = re.compile(texts[0])

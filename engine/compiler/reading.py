@@ -262,6 +262,11 @@ class Reading:
             if pivot.get("pivot_enum") or not pivot.get("entries"):
                 self.problems.append(dynamic_pivot(offset))
 
+    @property
+    def tables(self) -> tuple[Tree, ...]:
+        """The BASE_TABLE nodes that are no CTE's."""
+        return tuple(self._nodes)
+
     def reference_of(self, node: Tree) -> Reference | None:
         """The reference that a BASE_TABLE node is; nothing for a CTE's."""
         for known, reference in zip(self._nodes, self.references, strict=True):

@@ -84,8 +84,22 @@ def test_where_a_column_comes_from(text: str, values: str, rows: str, tmp_path: 
 
 
 def test_what_cannot_be_followed_is_said(tmp_path: Path) -> None:
-    looked = lineages(tmp_path, {"models/m.sql": "select columns(lambda c: c like 'i%') from raw.orders"}).of("m")
+    looked = lineages(tmp_path, {"models/m.sql": "select columns(lambda c: reverse(c) = 'di') from raw.orders"}).of("m")
     assert not looked.complete
+    every = {"orders.id", "orders.customer", "orders.amount", "orders.status", "orders.ordered_at", "orders.day"}
+    assert [{short(value) for value in each.values} for each in looked.columns] == [every]
+
+
+def test_columns_by_a_condition_on_their_names_are_followed(tmp_path: Path) -> None:
+    looked = lineages(tmp_path, {"models/m.sql": "select columns(lambda c: c like 'i%' or c = 'day') from raw.orders"}).of("m")
+    assert looked.complete
+    assert [{short(value) for value in each.values} for each in looked.columns] == [{"orders.id"}, {"orders.day"}]
+
+
+def test_impact_reaches_what_cannot_be_followed(tmp_path: Path) -> None:
+    found = lineages(tmp_path, {"models/m.sql": "select columns(lambda c: reverse(c) = 'di') from raw.orders"})
+    impact = found.impact(ColumnOf(relation="raw.orders", column="amount"))
+    assert impact.models == ("m",)
 
 
 FILES = {
