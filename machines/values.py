@@ -27,6 +27,8 @@ class Watermark(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     type: str
     low: str
     high: str
+    column: str = ""
+    """Whose values they are; not known of rows that an early release wrote."""
 
 
 class Span(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

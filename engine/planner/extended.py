@@ -18,6 +18,7 @@ from interlock.engine.planner.choice import (
     refuse,
     wants_range,
 )
+from interlock.engine.planner.frame import cursor_column
 from interlock.engine.planner.plan import Action
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.machines.evidence import Column, ReceiptBody
@@ -44,6 +45,9 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
             return kept(model) or Choice(
                 action="replace", reasons=(f"its definition changed ({', '.join(parts)}) and on_change is `rebuild`",), full=True
             )
+        other = _other_watermark(model, body)
+        if other is not None:
+            return other
         reasons.append(f"its definition changed ({', '.join(parts)}) and on_change is `continue`: rows that are there stay as they are")
     there = output_columns(model, body.shape)
     added = _added(there, model.columns)
@@ -75,6 +79,22 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
         notes=tuple(notes),
         add_columns=added,
         backfill=backfill,
+    )
+
+
+def _other_watermark(model: CompiledModel, body: ReceiptBody) -> Choice | None:
+    """The refusal to go on with another watermark: the greatest value of one column says nothing of where another one stands."""
+    column, before = cursor_column(model), body.watermark
+    if column is None or before is None:
+        return None
+    if before.type == column.type and before.column.lower() in ("", column.name.lower()):
+        return None
+    was = f"`{before.column}`, {before.type}" if before.column else before.type
+    return refuse(
+        "P412",
+        f"on_change is `continue`, and its watermark was {was} and is `{column.name}`, {column.type}: "
+        "what was written up to the one says nothing of the other",
+        f"make it anew: say once `--on-change {model.name}=rebuild`, or set the watermark back",
     )
 
 

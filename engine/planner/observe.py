@@ -194,8 +194,9 @@ def _wishes(
         head = heads.get(name)
         stands = body is not None and head is not None and head.token is not None
         watermark = body.watermark if body is not None and stands else None
+        covered = body.ranges if body is not None and stands else ()
         if watermark is not None and watermark.type != column.type:
-            watermark = None
+            watermark, covered = None, ()
         until = until_of(model.file, column.type, as_of)
         is_partition = model.file.strategy == "partition"
         observed = is_partition and until is None and model.file.until != "none" and family(column.type) == "number" and stands
@@ -212,7 +213,7 @@ def _wishes(
             text_query=model.sql if standing and family(column.type) == "text" else None,
             range_low=options.range_low,
             range_high=options.range_high,
-            covered=body.ranges if body is not None and stands else (),
+            covered=covered,
         )
 
 

@@ -212,12 +212,12 @@ def _look(
         keyed = list(key_of(model))
     ends = valid if model.kind == "snapshot" else cursor
     width = model.file.partition if isinstance(model.file, ModelFile) and strategy_of(model) == "partition" and whole else None
-    same_type = old is not None and ends is not None and old.type == ends.type
+    same = old is not None and ends is not None and old.type == ends.type and old.column.lower() in ("", ends.column.lower())
     statement = write.look(
         rel,
         not_null=promised,
         cursor=ends if (whole or model.kind == "snapshot" or strategy_of(model) == "partition") else None,
-        old=(old.low, old.high) if old is not None and same_type else None,
+        old=(old.low, old.high) if old is not None and same else None,
         key=keyed,
         width=width,
         probes=probes,

@@ -253,7 +253,8 @@ def _watermark(
     if seen.get("high") is None or seen.get("low") is None:
         return carried if item.action in _EXTENDS else None
     type_ = item.bounds.type if item.bounds is not None else item.columns[-1].type
-    return Watermark(type=type_, low=str(seen["low"]), high=str(seen["high"]))
+    column = item.bounds.column if item.bounds is not None else ""
+    return Watermark(type=type_, low=str(seen["low"]), high=str(seen["high"]), column=column)
 
 
 def _verdicts(
