@@ -79,6 +79,8 @@ class ModelResult(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     rows_written: int | None = None
     rows_deleted: int | None = None
     rows_held: int | None = None
+    rows_before: int | None = None
+    """Of what was there before another materialization took its place."""
     rows_late: int | None = None
     """Where the model counts them: rows that came late and were not loaded."""
     rows_stale: int | None = None

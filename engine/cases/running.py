@@ -110,7 +110,9 @@ def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int)
 
 def _emptied(body: PlanBody, models: tuple[ModelResult, ...]) -> tuple[Diagnostic, ...]:
     """Tables that end with no rows where they had some. What took time to collect is refused instead."""
-    items = {item.model: item for item in body.items if item.kind in {"table", "seed"} and item.action in {"replace", "convert"}}
+    items = {
+        item.model: item for item in body.items if item.action == "convert" or (item.action == "replace" and item.kind in {"table", "seed"})
+    }
     return tuple(
         Diagnostic(
             code="G540",
@@ -193,6 +195,7 @@ def _model(item: Item, applied: Applied) -> ModelResult:
         rows_written=wrote.rows_written if wrote is not None else None,
         rows_deleted=wrote.rows_deleted if wrote is not None else None,
         rows_held=wrote.rows_held if wrote is not None else None,
+        rows_before=item.head.rows if wrote is not None and item.action == "convert" else None,
         rows_late=wrote.rows_late if wrote is not None else None,
         rows_stale=wrote.rows_stale if wrote is not None else None,
         rows_after=wrote.rows_after if wrote is not None else None,

@@ -63,7 +63,7 @@ def path_words(model: ModelResult, look: Look) -> str:
 
 
 def rows_words(model: ModelResult) -> str:
-    """Rows written, deleted, held, and how many stand there now."""
+    """Rows written, deleted, held, and how many stand there now; and before, where that was another kind of model."""
     if model.state != "checkpointed":
         return ""
     parts = []
@@ -79,6 +79,8 @@ def rows_words(model: ModelResult) -> str:
         parts.append(f"{number(model.rows_stale)} stale")
     if model.rows_after is not None:
         parts.append(f"{counted(model.rows_after, 'row')} now")
+    if model.rows_before is not None:
+        parts.append(f"{number(model.rows_before)} before")
     return ", ".join(parts)
 
 

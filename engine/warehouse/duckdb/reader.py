@@ -44,8 +44,9 @@ WHERE project = $project AND model IN (SELECT unnest(CAST($models AS VARCHAR[]))
 _RECEIPTS = f"""SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS}
 WHERE project = $project AND receipt IN (SELECT unnest(CAST($ids AS VARCHAR[])))"""
 _RECEIPT = f"SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS} WHERE receipt = $id AND project = $project"
+_NO_HEADS = f"SELECT unnest(CAST($tokens AS VARCHAR[])) EXCEPT SELECT token FROM {HEADS}"
 _LEFT = f"""WITH left_with AS (SELECT * FROM {RECEIPTS} WHERE project = $project
-AND json_extract_string(body, '$.token') IN (SELECT unnest(CAST($tokens AS VARCHAR[])) EXCEPT SELECT token FROM {HEADS}))
+AND json_extract_string(body, '$.token') IN (SELECT unnest(CAST($tokens AS VARCHAR[]))))
 SELECT receipt, model, run, attempt, previous, body FROM left_with
 WHERE receipt NOT IN (SELECT previous FROM left_with WHERE previous IS NOT NULL) ORDER BY receipt"""
 _ANY_RECEIPT = f"SELECT 1 FROM {RECEIPTS} WHERE project = $project LIMIT 1"
@@ -62,6 +63,7 @@ _SHAPES: dict[str, Any] = {
     **dict.fromkeys((_RECEIPTS, _RECEIPT, _LEFT), _OF_RECEIPTS),
     **dict.fromkeys((_LAST_SEAL, _SEAL), _OF_SEALS),
     _ANY_RECEIPT: list[tuple[int]],
+    _NO_HEADS: list[tuple[str]],
 }
 """What each question to a control table is answered with."""
 
@@ -147,7 +149,10 @@ class DuckDBReader:
 
     def receipts_that_left(self, project: str, tokens: Sequence[str]) -> tuple[ReceiptRow, ...]:
         """The last receipts that left relations with these tokens, but for tokens that are any project's heads' now."""
-        return tuple(_receipt(row) for row in self._control_rows("receipts", _LEFT, {"project": project, "tokens": list(tokens)}))
+        unknown = [row[0] for row in self._control_rows("heads", _NO_HEADS, {"tokens": list(tokens)})]
+        if not unknown:
+            return ()  # another project's relations: no receipt need be looked at
+        return tuple(_receipt(row) for row in self._control_rows("receipts", _LEFT, {"project": project, "tokens": unknown}))
 
     def receipt_exists(self, project: str) -> bool:
         """Whether any receipt of the project stands in the warehouse."""
