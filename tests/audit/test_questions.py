@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,7 @@ def test_a_bundle_replays_where_there_is_no_project_and_holds_no_rows(
     with zipfile.ZipFile(out) as bundle:
         text = b"".join(bundle.read(name) for name in bundle.namelist()).decode()
         assert WITHHELD in text
-        assert "-40" not in text
+        assert re.search(r"-40(?![0-9a-f])", text) is None, "a value of a row; a run's id may have these signs in it"
         spoilt = {name: bundle.read(name) for name in bundle.namelist()}
     spoilt["ledger.jsonl"] = spoilt["ledger.jsonl"].replace(b'"bootstrapping"', b'"bootstrappinG"', 1)
     with zipfile.ZipFile("spoilt.zip", "w") as bundle:
