@@ -9,13 +9,14 @@ import pytest
 
 from interlock.engine import faults
 from interlock.engine.warehouse.duckdb import control
+from interlock.engine.warehouse.duckdb import reader as reader_module
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.duckdb.session import DuckDBSession
 from interlock.engine.warehouse.protocol import DELTA, HeadMove, ReceiptRow, Session, Statement, WarehouseError
 from interlock.machines import permits
 from interlock.machines.permits import PermitDenied, WritePermit
 
-from .conftest import PROJECT, Shop, commit_permit, statement, with_receipt, write_permit
+from .conftest import PROJECT, Shop, commit_permit, prepare, statement, with_receipt, write_permit
 
 M = relation("marts", "m")
 CREATE = statement(f"CREATE TABLE {M} AS SELECT 1 AS a, 'x' AS b")
@@ -357,3 +358,25 @@ def test_a_row_that_no_permit_covers_is_not_published(case: str, shop: Shop) -> 
         transaction.commit(commit_permit("rec1", "a1"), commit_permit("rec2", "a2"))
     transaction.rollback()
     assert not session.reader().receipt_exists(PROJECT)
+
+
+def test_the_catalog_is_probed_again_only_after_something_was_written(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    fetch = reader_module.fetch
+    monkeypatch.setattr(reader_module, "fetch", lambda *given: asked.append(given[1]) or fetch(*given))
+    probes = lambda: sum("duckdb_columns()" in text for text in asked)  # noqa: E731
+    session = shop.prepared("m")
+    reader = session.reader()
+    assert reader.catalog() is session.reader().catalog()
+    assert probes() == 1
+    transaction = session.begin(write_permit(CREATE))
+    transaction.run(CREATE)
+    assert reader.catalog().find("marts", "m") is None
+    assert probes() == 2, "begun, so it cannot be known what is seen"
+    with_receipt(transaction)
+    transaction.commit(commit_permit())
+    assert reader.catalog().find("marts", "m") is not None
+    assert probes() == 3
+    prepare(session, control.prepare(project=PROJECT, schemas=["other"], models=["m"]))
+    assert "other" in reader.catalog().schemas
+    assert probes() == 4

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import duckdb
 
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, INTERRUPTED, not_prepared
-from interlock.engine.warehouse.protocol import Row, WarehouseError
+from interlock.engine.warehouse.protocol import Catalog, Row, WarehouseError
 
 
 class Gate:
@@ -56,6 +56,26 @@ class Cursors:
         self.interrupted = threading.Event()
         self.control: frozenset[str] = frozenset()
         """Control tables that were seen. Nobody else can write the file while it is open, and we never drop one."""
+        self._writes = 0
+        self._probed: tuple[int, Catalog] | None = None
+
+    def wrote(self) -> None:
+        """Something is about to be written, or was: what was probed before says nothing any more."""
+        with self._lock:
+            self._writes += 1
+            self._probed = None
+
+    def probed(self, probe: Callable[[], Catalog]) -> Catalog:
+        """What a bulk probe says, made once as long as nothing is written: nobody else can write the file while it is open."""
+        with self._lock:
+            known, before = self._probed, self._writes
+        if known is not None and known[0] == before:
+            return known[1]
+        found = probe()
+        with self._lock:
+            if self._writes == before:
+                self._probed = before, found
+        return found
 
     def take(self) -> duckdb.DuckDBPyConnection:
         """A prepared cursor.

@@ -113,7 +113,7 @@ class DuckDBReader:
         return str(self._read(lambda cursor: fetch(cursor, f"EXPLAIN (FORMAT json) {text}", None))[0][1])
 
     def catalog(self) -> Catalog:
-        """One bulk probe of every relation, its comment and columns, in one snapshot."""
+        """One bulk probe of every relation, its comment and columns, in one snapshot; made again only after something was written."""
 
         def probe(cursor: duckdb.DuckDBPyConnection) -> Catalog:
             schemas = frozenset(str(row[0]) for row in fetch(cursor, _SCHEMAS, None))
@@ -121,7 +121,7 @@ class DuckDBReader:
             views = fetch(cursor, _VIEWS, None)
             return _catalog(schemas, tables, views, fetch(cursor, _COLUMNS, None))
 
-        return self._read(probe)
+        return self._cursors.probed(lambda: self._read(probe))
 
     def identity(self, project: str) -> Identity | None:
         """This project's identity row; `None` where it, its table or its schema is positively absent."""

@@ -197,6 +197,7 @@ class DuckDBSession:
         self.check_same_file()
         with self._serial:
             cursor = self._cursors.take()
+            self._cursors.wrote()
             try:
                 faults.point(f"warehouse.{what}.before")
                 cursor.execute("BEGIN TRANSACTION")
@@ -221,6 +222,8 @@ class DuckDBSession:
             except BaseException:
                 cursor.close()
                 raise
+            finally:
+                self._cursors.wrote()
             self._cursors.give(cursor)
         try:
             self.check_same_file()

@@ -50,6 +50,7 @@ class DuckDBTransaction:
         self._cursor = cursors.take()
         self._gate = Gate(self._cursor)
         self._state: _State = "open"
+        cursors.wrote()
         try:
             faults.point("warehouse.begin.before")
             self._cursor.execute("BEGIN TRANSACTION")
@@ -179,6 +180,8 @@ class DuckDBTransaction:
         except BaseException:
             self._discard()
             raise
+        finally:
+            self._cursors.wrote()
         self._state = "committed"
         self._give_back()
         try:
