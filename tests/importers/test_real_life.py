@@ -148,9 +148,61 @@ def test_sections_that_only_hold_anchors_are_no_mistake(tmp_path: Path) -> None:
         tmp_path,
         {
             "models/m.sql": "select 1 as id",
-            "models/s.yml": "x-common: &c {tests: [unique]}\nmodle: []\nmodels: [{name: m, columns: [{<<: *c, name: id}]}]",
+            "models/s.yml": "x-common: &c {tests: [unique]}\ncolumn_definitions: {a: 1}\nmodles: []\nmodels: [{name: m, columns: [{<<: *c, name: id}]}]",
         },
     )
     assert found.item("x-common", "config").status == "documented"
-    assert found.item("modle", "config").code == "D809"
+    assert found.item("column_definitions", "config").status == "documented"
+    assert found.item("modles", "config").remedy == "did you mean `models`?"
     assert len(found.items("test")) == 1
+
+
+def test_a_misspelt_property_is_said_where_it_stands_since_dbt_passes_over_it(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/m.sql": "select 1 as id",
+            "models/s.yml": """
+                models:
+                  - name: m
+                    descripton: lost
+                    columns:
+                      - name: id
+                        data_test: [unique]
+                sources:
+                  - name: raw
+                    shema: landing
+                    tables: [{name: t, identifer: x, columns: [{name: id, test: [unique]}]}]
+            """,
+        },
+    )
+    said = {item.name: (item.code, item.line, item.remedy) for item in found.items("config") if item.code}
+    assert said == {
+        "m.descripton": ("D809", 3, "did you mean `description`?"),
+        "m.id.data_test": ("D809", 6, "did you mean `data_tests`?"),
+        "raw.shema": ("D809", 9, "did you mean `schema`?"),
+        "raw.t.identifer": ("D809", 10, "did you mean `identifier`?"),
+        "raw.t.id.test": ("D809", 10, "did you mean `tests`?"),
+    }
+
+
+def test_sources_are_switched_by_the_project_s_levels_too(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "dbt_project.yml": """
+                name: shop
+                version: '1'
+                sources:
+                  shop:
+                    staging:
+                      raw: {gone: {+enabled: "{{ var('on', false) }}"}}
+                      rwa: {+enabled: false}
+            """,
+            "models/staging/s.yml": "sources: [{name: raw, tables: [{name: t}, {name: gone}]}]",
+            "models/m.sql": "select * from {{ source('raw', 'gone') }}",
+        },
+    )
+    assert (found.item("raw.t", "source").status, found.item("raw.gone", "source").status) == ("converted", "disabled")
+    assert found.item("m").code == "D808"
+    assert found.item("sources.shop.staging.rwa", "config").code == "D809"

@@ -13,9 +13,11 @@ from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.items import Item, Kind
 from interlock.engine.importers.dbt.nodes import Node, Properties
+from interlock.engine.importers.dbt.properties import unknown_properties
 from interlock.engine.importers.dbt.reading import File, Package, Tree, yaml_text
 from interlock.engine.importers.dbt.session import Session
 from interlock.engine.importers.dbt.sources import SourceNode
+from interlock.engine.importers.dbt.suggest import nearest
 from interlock.engine.importers.dbt.yamls import Table, items, line_of, table
 
 _DOCS: Final = re.compile(r"\{%-?\s*docs\s+(\w+)\s*-?%\}(.*?)\{%-?\s*enddocs\s*-?%\}", re.DOTALL)
@@ -23,6 +25,10 @@ SHADOWS: Final = frozenset({"ref", "source", "config", "var", "env_var", "is_inc
 DOCUMENTED: Final[dict[str, str]] = {
     "exposures": "exposure", "metrics": "metric", "semantic_models": "semantic model", "saved_queries": "saved query", "groups": "group", "unit_tests": "unit test",
 }  # fmt: skip
+SECTIONS: Final = frozenset(
+    {"version", "anchors", "models", "seeds", "snapshots", "sources", "macros", "analyses", "tests", "data_tests", *DOCUMENTED}
+)
+"""What dbt reads of a file of properties."""
 
 
 @dataclass
@@ -181,7 +187,10 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
             case "models" | "seeds" | "snapshots":
                 _resources(found, package, file, section, entries)
             case "sources":
-                for source in sources.found_in(entries, file.path, package.name):
+                for entry in items(entries):
+                    found.items += unknown_properties("sources", table(entry), file.path, str(table(entry).get("name")))
+                for source in sources.found_in(entries, file, package.name):
+                    found.items += unknown_properties("tables", source.entry, file.path, f"{source.source}.{source.name}")
                     found.sources.append(source)
                     _declared(found, source.entry, None, file, package, ("sources", f"{source.source}.{source.name}"), "")
             case "macros" | "analyses" | "tests" | "data_tests":
@@ -211,13 +220,18 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
                             f"{'an' if section == 'exposures' else 'a'} {DOCUMENTED[section]}: nothing is run for it",
                             _plain(each),
                         )
-            case _ if str(section).startswith(("x-", "_", ".")):
-                line = value.at(section)
-                found.items.append(
-                    Item(kind="config", name=str(section), status="documented", path=file.path, line=line, why="what other entries repeat")
-                )
             case _:
-                found.refuse("config", str(section), file.path, value.at(section), "D809", "dbt has no such section", "see to its spelling")
+                _other(found, file, str(section), value.at(section))
+
+
+def _other(found: Found, file: File, section: str, line: int) -> None:
+    """A section that dbt does not have: one that was misspelt, or one that only holds what others repeat."""
+    near = nearest(section, SECTIONS)
+    if near is not None:
+        found.refuse("config", section, file.path, line, "D809", "dbt has no such section", f"did you mean `{near}`?")
+    else:
+        why = "dbt has no such section, and passes over it; what others repeat of it stands with them"
+        found.items.append(Item(kind="config", name=section, status="documented", path=file.path, line=line, why=why))
 
 
 def _plain(entry: Table) -> str:
@@ -233,6 +247,7 @@ def _resources(found: Found, package: Package, file: File, section: str, entries
                 "config", f"{section}[{index}]", file.path, line_of(entries, index), "D809", "it has no name", "name what it is about"
             )
             continue
+        found.items += unknown_properties(section, each, file.path, name)
         properties = Properties(file.path, line_of(entries, index) or each.at("name"), each, package.name)
         found.properties.setdefault((section, name), []).append(properties)
         if section == "snapshots" and each.get("relation"):

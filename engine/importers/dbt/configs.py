@@ -112,9 +112,9 @@ def unknown_keys(tree: Any, path: str, names: set[str], above: tuple[str, ...] =
             yield unknown(plain, where, path, tree.at(key))
 
 
-def unknown(key: str, where: str, path: str, line: int | None) -> Item:
+def unknown(key: str, where: str, path: str, line: int | None, known: frozenset[str] = KNOWN) -> Item:
     """The item of a key that dbt does not know: it has no effect there, though it may be meant to have one."""
-    near = nearest(key, KNOWN)
+    near = nearest(key, known)
     remedy = f"did you mean `{near}`?" if near else "write it under meta, or take it out"
     return Item(
         kind="config",

@@ -164,12 +164,13 @@ def _unknown(conversion: Conversion) -> list[Item]:
     all_nodes = conversion.found.nodes
     names = {part for node in all_nodes for part in node.fqn} | {package.name for package in conversion.found.tree.packages}
     names |= set(conversion.found.tree.missing)
+    read = {part for source in conversion.found.sources for part in source.fqn}
     tests = {part for test in conversion.tests for part in (*test.folders, test.name.rsplit(".", 1)[-1])}
     for package in conversion.found.tree.packages:
         for plural in nodes.PLURAL.values():
             found += unknown_keys(table(package.config).get(plural), package.path, names, (plural,))
-        for plural in ("tests", "data_tests"):
-            found += unknown_keys(table(package.config).get(plural), package.path, names | tests, (plural,))
+        for plural, more in {"tests": tests, "data_tests": tests, "sources": read}.items():
+            found += unknown_keys(table(package.config).get(plural), package.path, names | more, (plural,))
     return found
 
 

@@ -15,13 +15,13 @@ from interlock.engine.importers.dbt.suggest import did_you_mean
 from interlock.engine.importers.dbt.yamls import Table, table
 
 READ: Final = frozenset(
-    {"name", "profile", "models", "seeds", "snapshots", "tests", "data_tests", "vars", "dispatch", "packages-install-path", "modules-path"}
+    {"name", "profile", "models", "seeds", "snapshots", "sources", "tests", "data_tests", "vars", "dispatch", "packages-install-path", "modules-path"}
     | {"model-paths", "source-paths", "seed-paths", "data-paths", "test-paths", "macro-paths", "snapshot-paths", "analysis-paths", "on-run-start", "on-run-end"}
 )  # fmt: skip
 """Keys of dbt_project.yml that decide something of the import."""
 LEFT: Final = frozenset(
     {"version", "config-version", "require-dbt-version", "clean-targets", "target-path", "log-path", "asset-paths", "docs-paths", "query-comment", "quoting", "flags"}
-    | {"dbt-cloud", "exposures", "metrics", "semantic-models", "saved-queries", "sources", "unit_tests", "restrict-access", "function-paths", "functions", "validation"}
+    | {"dbt-cloud", "exposures", "metrics", "semantic-models", "saved-queries", "unit_tests", "restrict-access", "function-paths", "functions", "validation"}
 )  # fmt: skip
 """Keys of dbt_project.yml that are about dbt itself."""
 
@@ -31,7 +31,7 @@ def config_items(conversion: Conversion) -> list[Item]:
     found: list[Item] = []
     for package in conversion.found.tree.packages:
         found += _project(package)
-        for plural in ("models", "seeds", "snapshots", "tests", "data_tests"):
+        for plural in ("models", "seeds", "snapshots", "sources", "tests", "data_tests"):
             found += _levels(package.config.get(plural), package.path, (plural,))
     for node in conversion.found.nodes:
         found += _own(node)

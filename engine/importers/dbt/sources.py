@@ -10,10 +10,11 @@ from typing import Any, Final
 
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt import toml
-from interlock.engine.importers.dbt.configs import clean
+from interlock.engine.importers.dbt.configs import clean, levels
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.names import quoted
 from interlock.engine.importers.dbt.nodes import Problem, problem_of
+from interlock.engine.importers.dbt.reading import File
 from interlock.engine.importers.dbt.session import Rendering, Session
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table, items, line_of, table
@@ -33,6 +34,7 @@ class SourceNode:
     line: int | None
     entry: Table
     above: Table
+    fqn: list[str]
     key: str = ""
     """Its name in sources.toml."""
     made: dict[str, Any] = field(default_factory=dict)
@@ -50,7 +52,7 @@ class SourceNode:
         return ".".join(quoted(part) for part in self.key.split("."))
 
 
-def found_in(entries: Any, path: str, package: str) -> list[SourceNode]:
+def found_in(entries: Any, file: File, package: str) -> list[SourceNode]:
     """The tables of a `sources:` list."""
     found: list[SourceNode] = []
     for entry in items(entries):
@@ -59,7 +61,9 @@ def found_in(entries: Any, path: str, package: str) -> list[SourceNode]:
         for index, each in enumerate(tables):
             one = table(each)
             if "name" in one:
-                found.append(SourceNode(package, str(above.get("name")), str(one["name"]), path, line_of(tables, index), one, above))
+                source, name = str(above.get("name")), str(one["name"])
+                fqn = [package, *file.folders, source, name]
+                found.append(SourceNode(package, source, name, file.path, line_of(tables, index), one, above, fqn))
     return found
 
 
@@ -88,7 +92,18 @@ def convert(source: SourceNode, session: Session, places: Places, schemas: set[t
     except (CannotKeep, *t.EVALUATION) as error:
         source.problem = problem_of(error, source.path, source.line)
         return
-    config = {clean(str(key)): value for each in (above, entry) for key, value in table(each.get("config")).items()}
+    try:
+        config = {
+            key: session.value(value, Rendering(path, source.package))
+            for path, tree in session.project_levels(source.package, "sources")
+            for level, _ in levels(tree, source.fqn)
+            for key, value in level.items()
+            if key == "enabled"
+        }
+    except (CannotKeep, *t.EVALUATION) as error:
+        source.problem = problem_of(error, source.path, source.line)
+        return
+    config |= {clean(str(key)): value for each in (above, entry) for key, value in table(each.get("config")).items()}
     if config.get("enabled", True) in {False, "false", "False"}:
         source.disabled = "by `enabled: false`"
         return
