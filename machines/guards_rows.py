@@ -87,6 +87,11 @@ _DELTA: Final[tuple[tuple[str, str, tuple[str, str], str], ...]] = (
 """Field, code, what it counts (of one, and of several), and what to do about it."""
 
 _REMEDIES: Final[dict[tuple[str, str], str]] = {
+    (
+        "merge",
+        "conflicting_keys",
+    ): "they stand there more than once, as no merge by this key leaves them: set `unique_key` back, or make the "
+    "table anew with `--full-refresh MODEL`",
     ("snapshot", "conflicting_keys"): 'give changed rows a new `updated_at` at the source, or follow them by `snapshot_by = "columns"`',
     (
         "replace_range",

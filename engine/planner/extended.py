@@ -45,7 +45,7 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
             return kept(model) or Choice(
                 action="replace", reasons=(f"its definition changed ({', '.join(parts)}) and on_change is `rebuild`",), full=True
             )
-        other = _other_watermark(model, body)
+        other = _other_watermark(model, body) or _other_key(model, parts)
         if other is not None:
             return other
         reasons.append(f"its definition changed ({', '.join(parts)}) and on_change is `continue`: rows that are there stay as they are")
@@ -95,6 +95,17 @@ def _other_watermark(model: CompiledModel, body: ReceiptBody) -> Choice | None:
         f"on_change is `continue`, and its watermark was {was} and is `{column.name}`, {column.type}: "
         "what was written up to the one says nothing of the other",
         f"make it anew: say once `--on-change {model.name}=rebuild`, or set the watermark back",
+    )
+
+
+def _other_key(model: CompiledModel, parts: tuple[str, ...]) -> Choice | None:
+    """The refusal to go on with a snapshot by another key: its versions are told apart by the old one."""
+    if model.kind != "snapshot" or "keys" not in parts:
+        return None
+    return refuse(
+        "P412",
+        "on_change is `continue`, and its `unique_key` changed: the versions that are there are told apart by another one",
+        f"begin its history anew: say once `--on-change {model.name}=rebuild`, or set `unique_key` back",
     )
 
 

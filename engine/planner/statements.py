@@ -107,6 +107,8 @@ def _extend(
     if choice.action == "append":
         statements += _append(model.file, head, rel, cursor, names, key, _compared(model, body))
     elif choice.action == "merge":
+        if body is not None and not _written_by_this_key(model, body):
+            statements.append(extend.keys_twice(rel, key))
         touched = extend.touched_by_key(key)
         statements += [
             write.fingerprint("print_before", rel, touched),
@@ -125,6 +127,11 @@ def _extend(
             write.fingerprint("print_after", rel, touched),
         ]
     return [*statements, extend.unstage()]
+
+
+def _written_by_this_key(model: CompiledModel, body: ReceiptBody) -> bool:
+    """Whether what stands there was written by the same strategy and key, so that each key is there once."""
+    return all(body.parts.get(part) == model.definition_parts.get(part) for part in ("keys", "strategy"))
 
 
 def restricted_sql(model: CompiledModel, cursor: write.Cursor) -> str:

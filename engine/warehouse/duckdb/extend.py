@@ -66,6 +66,12 @@ def conflicting_keys(rel: str, key: Sequence[str], compared: Sequence[str], curs
     return Statement(role="conflicting_keys", text=f"SELECT {{'rows': count(*), 'sample': {sample}}} FROM ({inner}) AS c")
 
 
+def keys_twice(rel: str, key: Sequence[str]) -> Statement:
+    """Keys that stand twice in the target itself (merge by a key that it was not written by): each of their rows would be updated."""
+    inner = f"SELECT {columns_sql(key)} FROM {rel} GROUP BY {columns_sql(key)} HAVING count(*) > 1"
+    return Statement(role="conflicting_keys", text=f"SELECT {{'rows': count(*), 'sample': {sample_of(key, 'TRUE')}}} FROM ({inner}) AS c")
+
+
 def keys_outside(rel: str, key: Sequence[str], cursor: Cursor) -> Statement:
     """Keys of the delta that also stand outside the ranges that are replaced: a row that moved between partitions."""
     outside = f"(SELECT * FROM {rel} WHERE NOT coalesce({cursor.in_ranges()}, FALSE)) AS t"
