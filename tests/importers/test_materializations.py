@@ -5,8 +5,11 @@ from __future__ import annotations
 import tomllib
 from pathlib import Path
 
+import duckdb
 import pytest
 from tests.importers.dbt_projects import imported
+
+from interlock.engine import api
 
 ONE = "select 1 as id, 's' as s, timestamp '2024-01-01' as ts"
 SNAPSHOT = "{% snapshot s %}{{ config(unique_key='id', REST) }} select 1 as id, 's' as s, timestamp '2024-01-01' as ts{% endsnapshot %}"
@@ -162,3 +165,18 @@ def test_a_proposal_that_was_not_accepted_shows_names_and_nothing_of_ours(tmp_pa
     assert "where ts" not in found.item("m").proposal
     assert (found.item("m").status, found.item("lost").status) == ("proposed", "refused")
     assert "from one as o join raw.t using (id)" in found.text("IMPORT.md")
+
+
+@pytest.mark.parametrize(("fast", "kept"), [("true", "null"), ("false", None)])
+@pytest.mark.parametrize("kind", ["varchar", "varchar(10)", "text"])
+def test_the_word_null_is_a_text_where_dbt_keeps_it_one(tmp_path: Path, fast: str, kept: str | None, kind: str) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "seeds/s.csv": 'a,b\nx,1\nnull,2\n"",\n',
+            "seeds/s.yml": f"seeds: [{{name: s, config: {{fast: {fast}, column_types: {{a: {kind}}}}}}}]",
+        },
+    )
+    assert api.run(api.open_context(found.out, environment={})).outcome == "succeeded"
+    with duckdb.connect(str(found.out / "shop.duckdb"), read_only=True) as warehouse:
+        assert warehouse.execute("from main.s").fetchall() == [("x", 1), (kept, 2), (None, None)]

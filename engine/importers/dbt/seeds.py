@@ -16,6 +16,7 @@ _WHOLE: Final = re.compile(r"[+-]?\d+", re.ASCII)
 _PADDED: Final = re.compile(r"[+-]?0\d", re.ASCII)
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 _TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?", re.ASCII)
+_TEXT: Final = re.compile(r"varchar|text|string|char|bpchar|nvarchar", re.IGNORECASE)
 _NAMES: Final = {
     "string": "VARCHAR",
     "int": "INTEGER",
@@ -98,29 +99,22 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
     materialize.common(node, schema, default_schema, "seed")
     node.sidecar["columns"] = types
     node.text = node.file.text
-    if any(
-        cell is not None and (not cell or (cell.strip().lower() == "null" and types.get(header[index]) != "VARCHAR"))
-        for row in found[1:]
-        for index, cell in enumerate(row)
-        if index < len(header)
-    ):
-        node.text = _rewritten(found, header, types, delimiter)
+    # dbt loads the file by COPY, which keeps the text `null` in a column of texts; with `fast: false` it is none there, too.
+    keeps = {name for name, kind in types.items() if _TEXT.match(kind) and config.get("fast", True)}
+    if any(cell is not None and _is_none(cell, header[index] in keeps) for row in found[1:] for index, cell in enumerate(row)):
+        node.text = _rewritten(found, header, keeps, delimiter)
         node.notes.append("empty cells in quotes are NULL in dbt: they were written without quotes")
 
 
-def _rewritten(found: list[Any], header: list[str], types: dict[str, str], delimiter: str) -> str:
+def _is_none(cell: str, keeps: bool) -> bool:  # noqa: FBT001 - a property of the column, not a switch
+    """Whether dbt reads a cell as NULL."""
+    return not cell or (cell.strip().lower() == "null" and not keeps)
+
+
+def _rewritten(found: list[Any], header: list[str], keeps: set[str], delimiter: str) -> str:
     out = io.StringIO()
     writer = csv.writer(out, delimiter=delimiter, lineterminator="\n")
     writer.writerow(header)
     for row in found[1:]:
-        writer.writerow(
-            [
-                ""
-                if cell is None
-                or not cell
-                or (index < len(header) and cell.strip().lower() == "null" and types[header[index]] != "VARCHAR")
-                else cell
-                for index, cell in enumerate(row)
-            ]
-        )
+        writer.writerow(["" if cell is None or _is_none(cell, header[index] in keeps) else cell for index, cell in enumerate(row)])
     return out.getvalue()
