@@ -45,7 +45,7 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
             return kept(model) or Choice(
                 action="replace", reasons=(f"its definition changed ({', '.join(parts)}) and on_change is `rebuild`",), full=True
             )
-        other = _other_watermark(model, body) or _other_key(model, parts)
+        other = _other_watermark(model, body) or _other_history(model, parts)
         if other is not None:
             return other
         reasons.append(f"its definition changed ({', '.join(parts)}) and on_change is `continue`: rows that are there stay as they are")
@@ -98,15 +98,20 @@ def _other_watermark(model: CompiledModel, body: ReceiptBody) -> Choice | None:
     )
 
 
-def _other_key(model: CompiledModel, parts: tuple[str, ...]) -> Choice | None:
-    """The refusal to go on with a snapshot by another key: its versions are told apart by the old one."""
-    if model.kind != "snapshot" or "keys" not in parts:
+def _other_history(model: CompiledModel, parts: tuple[str, ...]) -> Choice | None:
+    """The refusal to go on with a snapshot whose versions are told apart, or are dated, by something else than before."""
+    if model.kind != "snapshot":
         return None
-    return refuse(
-        "P412",
-        "on_change is `continue`, and its `unique_key` changed: the versions that are there are told apart by another one",
-        f"begin its history anew: say once `--on-change {model.name}=rebuild`, or set `unique_key` back",
-    )
+    assert isinstance(model.file, ModelFile)
+    if "keys" in parts:
+        what, back = "its `unique_key` changed: the versions that are there are told apart by another one", "`unique_key`"
+    elif "strategy" in parts and model.file.snapshot_by == "updated_at":
+        # A change that is dated by the new column may lie before a version that the old one dated: nobody would see it.
+        what, back = f"its versions were not dated by `{model.file.updated_at}` until now", "what it is dated by"
+    else:
+        return None
+    remedy = f"begin its history anew: say once `--on-change {model.name}=rebuild`, or set {back} back"
+    return refuse("P412", f"on_change is `continue`, and {what}", remedy)
 
 
 def _has_missing(desk: Desk, model: CompiledModel) -> bool:
