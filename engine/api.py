@@ -18,7 +18,7 @@ from interlock.engine.clock import moment as moment_of
 from interlock.engine.context import Context, open_context
 from interlock.engine.context import ground_of as _ground
 from interlock.engine.context import where_of as _where
-from interlock.engine.diagnostics import did_you_mean, refused
+from interlock.engine.diagnostics import Outcome, did_you_mean, refused
 from interlock.engine.results import (
     ActResult,
     CheckResult,
@@ -31,7 +31,6 @@ from interlock.engine.results import (
     InitResult,
     Listed,
     ListResult,
-    Outcome,
     PlanResult,
     Progress,
     RunResult,

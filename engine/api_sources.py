@@ -8,7 +8,8 @@ from interlock.engine import outcome as outcomes
 from interlock.engine.context import Context
 from interlock.engine.context import ground_of as _ground
 from interlock.engine.context import where_of as _where
-from interlock.engine.results import DiffResult, Outcome
+from interlock.engine.diagnostics import Outcome
+from interlock.engine.results import DiffResult
 from interlock.engine.results_audit import DrawnResult
 
 

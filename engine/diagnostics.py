@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from interlock.machines.records import Record
+
+Outcome: TypeAlias = Literal["succeeded", "partial", "refused", "in_doubt", "interrupted", "nothing", "planned", "done", "failed"]
+"""What a command came to."""
 
 
 class Position(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, Literal, TypeAlias, assert_never
 
-from interlock.engine.diagnostics import Diagnostic
-from interlock.engine.results import Outcome
+from interlock.engine.diagnostics import Diagnostic, Outcome
 
 OK: Final = 0
 BUG: Final = 1

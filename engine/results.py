@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol
 
-from interlock.engine.diagnostics import Diagnostic
+from interlock.engine.diagnostics import Diagnostic, Outcome
 from interlock.engine.planner.plan import PlanBody
 from interlock.machines.evidence import AuthorityFinding, CheckVerdict, Column, Difference, SourceCheck, SourceVerdict, Watermark
 from interlock.machines.records import Record
-
-Outcome: TypeAlias = Literal["succeeded", "partial", "refused", "in_doubt", "interrupted", "nothing", "planned", "done", "failed"]
 
 
 class Result(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -23,13 +23,12 @@ from interlock.engine.audit.verify import Mismatch, Verified, Word, verify
 from interlock.engine.cases.reading import compile_offline
 from interlock.engine.clock import moment, stamp
 from interlock.engine.compiler.lineage import Lineages
-from interlock.engine.diagnostics import Diagnostic, Refused, refused
+from interlock.engine.diagnostics import Diagnostic, Outcome, Refused, refused
 from interlock.engine.diagrams.markdown import pages
 from interlock.engine.ledger.durable import write_file
 from interlock.engine.ledger.places import lock_path, segments_directory
 from interlock.engine.outcome import exit_of, is_untrusted
 from interlock.engine.planner.plan import PlanBody
-from interlock.engine.results import Outcome
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import load
 from interlock.engine.version import VERSION

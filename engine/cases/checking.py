@@ -10,11 +10,11 @@ from interlock.engine import outcome as outcomes
 from interlock.engine.cases.sources import checks_of_sources, counts_of
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled, CompiledCheck, CompiledModel
-from interlock.engine.diagnostics import Diagnostic, did_you_mean, refused
+from interlock.engine.diagnostics import Diagnostic, Outcome, did_you_mean, refused
 from interlock.engine.planner import checks as check_sql
 from interlock.engine.planner.frame import cursor_column
 from interlock.engine.project.project import ModelFile
-from interlock.engine.results import CheckResult, ModelChecks, Outcome, SourceChecks
+from interlock.engine.results import CheckResult, ModelChecks, SourceChecks
 from interlock.engine.runner.authority import Sight, look
 from interlock.engine.runner.binding import bound_to
 from interlock.engine.runner.ground import Ground, stop_on_errors

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Final
 
 from interlock.engine.clock import Clock
-from interlock.engine.diagnostics import Diagnostic, refused
+from interlock.engine.diagnostics import Diagnostic, Outcome, refused
 from interlock.engine.importers.dbt import verify
 from interlock.engine.importers.dbt.imported import Imported, import_project
 from interlock.engine.importers.dbt.items import Compared, counted
 from interlock.engine.outcome import exit_of
 from interlock.engine.project.load import load
 from interlock.engine.project.targets import choose_target
-from interlock.engine.results import Outcome
 from interlock.engine.results_import import ImportResult
 from interlock.engine.warehouse.duckdb import beside
 from interlock.engine.warehouse.duckdb.quoting import string

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from interlock.engine import outcome as outcomes
 from interlock.engine.cases.sources import source_warnings
-from interlock.engine.diagnostics import Diagnostic
+from interlock.engine.diagnostics import Diagnostic, Outcome
 from interlock.engine.ledger.places import ledger_directory
 from interlock.engine.planner.differences import differences
 from interlock.engine.planner.plan import Item, PlanBody
-from interlock.engine.results import ModelResult, Outcome, Progress, RunResult
+from interlock.engine.results import ModelResult, Progress, RunResult
 from interlock.engine.runner.apply import Applied, now_of, run
 from interlock.engine.runner.attempt import Attempt, InDoubt, Refuse
 from interlock.engine.runner.authority import demand, look

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, TextIO
 
 from interlock.engine.diagnostics import Diagnostic, in_order
 from interlock.engine.outcome import Status
-from interlock.engine.results import DiffResult, Progress, Silent
 from interlock.engine.version import VERSION
 from interlock.engine.views.diagnostics import diagnostics
 from interlock.engine.views.look import is_terminal, look_of, printable
-from interlock.engine.views.progress import Lines, Live
 from interlock.engine.views.redaction import Redactor, nothing_secret, redacted
 
 if TYPE_CHECKING:
     from interlock.engine.audit.timeline import Line
+    from interlock.engine.results import Progress
     from interlock.engine.results_audit import LogResult
     from interlock.engine.views.annotations import Form
     from interlock.engine.views.text import AnyResult
@@ -56,7 +55,8 @@ class Console:
 
             self._print(json_line(envelope_of(shown, version=VERSION, command=self.command)) + "\n")
         else:
-            from interlock.engine.views.text import text_of  # noqa: PLC0415 - only for people
+            from interlock.engine.results import DiffResult  # noqa: PLC0415 - only for people
+            from interlock.engine.views.text import text_of  # noqa: PLC0415
 
             self._print("".join(line + "\n" for line in text_of(shown, look_of(self._out, self._environment))))
             if not isinstance(shown, DiffResult):  # whose lines are its findings already
@@ -117,6 +117,9 @@ class Console:
 
     def progress(self) -> AbstractContextManager[Progress]:
         """Who is told of progress: a live display, plain lines, or nobody where the answer is for a program."""
+        from interlock.engine.results import Silent  # noqa: PLC0415 - with a command that writes
+        from interlock.engine.views.progress import Lines, Live  # noqa: PLC0415
+
         if self.json:
             return contextlib.nullcontext(Silent())
         kind = Live if is_terminal(self._err) else Lines

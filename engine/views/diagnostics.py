@@ -7,7 +7,6 @@ from typing import Final
 
 from interlock.engine.diagnostics import Diagnostic, Position, in_order
 from interlock.engine.views.look import Ink, Look, counted, indented, one_line, printable, width_of
-from interlock.machines.guards import INVARIANTS
 
 _INKS: Final[dict[str, Ink]] = {"error": "red", "warning": "yellow", "note": "blue"}
 _TAB: Final = "    "
@@ -41,6 +40,8 @@ def evidence(*, because: str, remedy: str, look: Look, invariant: str = "", inde
     if because:
         lines += indented(because, indent + " " * 9, first=f"{indent}because: ")
     if invariant:
+        from interlock.machines.guards import INVARIANTS  # noqa: PLC0415 - with the first finding that has one
+
         name = next((words[0] for known, words in INVARIANTS.items() if known == invariant), "")
         lines.append(f"{indent}keeps:   {invariant}" + (f" ({name})" if name else ""))
     if remedy:

@@ -61,7 +61,21 @@ def test_the_version_imports_nothing(tmp_path: Path) -> None:
 
 def test_help_imports_no_warehouse(tmp_path: Path) -> None:
     for words in (["--help"], ["run", "--help"]):
-        assert foreign(imported(tmp_path, *words)) <= COMMAND_LINE | {"msgspec"}
+        modules = imported(tmp_path, *words)
+        assert foreign(modules) <= {"annotated_doc", "msgspec", "shellingham", "typer", "typing_extensions"}
+        assert "interlock.engine.results" not in modules
+
+
+def test_plain_values_are_read_without_pydantic(shop: Path) -> None:
+    assert "pydantic" not in foreign(imported(shop, "ls", "--select", "fct_orders", "--target", "dev", "--project", "."))
+
+
+@pytest.mark.parametrize("words", [["compile"], ["ls"], ["status"]], ids=" ".join)
+def test_where_nothing_changed_no_engine_is_loaded(words: list[str], shop: Path) -> None:
+    imported(shop, *words)
+    modules = imported(shop, *words)
+    assert foreign(modules) & {"duckdb", "statemachine"} == set()
+    assert {name for name in modules if name.startswith(("interlock.engine.audit", "interlock.engine.importers"))} == set()
 
 
 @pytest.mark.parametrize("words", [["status"], ["plan", "--no-save"], ["run"]], ids=" ".join)
