@@ -23,7 +23,7 @@ def unsettled_in(unit: Unit, around: Surroundings) -> tuple[Unsettled, ...]:
     if reading is None:
         return ()
     suspects = ORDERED | PICKED | _POSITIONS
-    if not ({"LIMIT", "DISTINCT"} & reading.notes or any(call.name in suspects for call in reading.calls)):
+    if not (reading.by_place or {"LIMIT", "DISTINCT"} & reading.notes or any(call.name in suspects for call in reading.calls)):
         return ()
     orders = _orders(unit, around)
     return () if orders is None else tuple(orders.unsettled())

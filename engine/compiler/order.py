@@ -96,6 +96,8 @@ class Orders:
         if kind in QUERIES:
             yield from self._modifiers(value)
             select = self._select(value) if kind == "SELECT_NODE" else None
+        elif kind == "JOIN" and value.get("ref_type") in {"POSITIONAL", "ASOF"}:
+            yield from self._joins(value)
         elif kind == "SUBQUERY" and value.get("subquery_type") in {"EXISTS", "NOT_EXISTS"}:
             yield from self._visit(value["subquery"]["node"].get("from_table"), None)  # whether there is a row does not depend on which
             return
@@ -109,6 +111,22 @@ class Orders:
         for label, part in value.items():
             if label != "qualified_name" and isinstance(part, dict | list):
                 yield from self._visit(part, select, settling=settling and (label == "arguments" or kind is None))
+
+    def _joins(self, table: Tree) -> Iterator[Unsettled]:
+        """Joins that go by the place of rows, or take one of several that fit."""
+        left, right = self._from(table["left"]), self._from(table["right"])
+        place = first_offset([table["right"], table.get("condition", {})])
+        if table.get("ref_type") == "POSITIONAL":
+            if not (left.fixed and right.fixed):
+                because = "`POSITIONAL JOIN` puts rows together by their place, which is not fixed"
+                yield Unsettled("POSITIONAL JOIN", because, "number the rows by an order, and join by the number", place, "no order")
+            return
+        names = [part.get("column_names", []) for part in _parts(table.get("condition")) if part.get("type") == "COLUMN_REF"]
+        found = {fact for each in names if (fact := resolved(each, right.scope())) is not None}
+        if not any(key <= closed(frozenset(found), right.depends) for key in right.keys):
+            because = "several rows may fit equally well, and `ASOF JOIN` takes any of these"
+            remedy = "compare by what is unique on the right: a `unique` and a `not_null` check of what it reads say so"
+            yield Unsettled("ASOF JOIN", because, remedy, place, "ties")
 
     def _modifiers(self, node: Tree) -> Iterator[Unsettled]:
         modifiers = node.get("modifiers", ())

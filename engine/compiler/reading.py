@@ -114,6 +114,8 @@ class Reading:
         self.column_references: list[tuple[tuple[str, ...], int | None, int]] = []
         self.notes: set[str] = set()
         self.samples: list[int | None] = []
+        self.by_place = False
+        """Whether a join goes by the place of rows, or takes one of several that fit."""
         self.bound_to: dict[int, Cte | None] = {}
         """For each BASE_TABLE node, by identity: the CTE that it names."""
         self.scopes: dict[int, Scope] = {}
@@ -234,6 +236,8 @@ class Reading:
                 self._pivot(node, offset)
             case "JOIN":
                 self.notes.add("JOIN")
+                if node.get("ref_type") in {"POSITIONAL", "ASOF"}:
+                    self.by_place = True
             case _ if node.get("class") == "WINDOW":
                 self.notes.add("window")
                 self.calls.append(Call(node.get("function_name", "").lower(), offset, 0, table=False, ordered=True))

@@ -83,6 +83,8 @@ SETTLED = [
     "select o.id, any_value(c.name) as n from orders o join customers c on c.id = o.customer group by o.id",
     "select customer, arg_max(status, (ordered_at, id)) as s from orders group by customer",
     "select id, row_number() over (partition by customer order by ordered_at, id) as n from orders",
+    "select o.id, x.amount from orders o asof join orders x on o.customer = x.customer and o.id >= x.id",
+    "select a.x, b.y from (values (1), (2)) a(x) positional join (values (3), (4)) b(y)",
     "select id, rank() over (order by amount) as n, sum(amount) over () as s from raw.orders",
 ]
 TIES = [
@@ -103,6 +105,7 @@ TIES = [
     "select * from (select id, amount from orders union all select id, amount from orders) order by id limit 3",
 ]
 NO_ORDER = [
+    "select o.id, c.name from raw.orders o positional join raw.customers c",
     "select * from orders limit 3",
     "select * from raw.orders offset 3",
     "select * from orders limit 10 percent",
@@ -118,6 +121,7 @@ NO_ORDER = [
     "select id, lag(id) over () as n, list(id) over () as l from orders",
 ]
 ONLY_WHERE_IT_MUST_BE = [
+    "select o.id, x.amount from orders o asof join raw.orders x on o.customer = x.customer and o.ordered_at >= x.ordered_at",
     "select customer, list(status order by day) as l from orders group by customer",
     "select customer, arg_max(status, ordered_at) as s from orders group by customer",
     "select id, row_number() over (partition by customer order by day) as n from orders",
