@@ -18,7 +18,7 @@ from interlock.engine.planner.choice import (
     refuse,
     wants_range,
 )
-from interlock.engine.planner.frame import cursor_column
+from interlock.engine.planner.frame import cursor_column, validity_type
 from interlock.engine.planner.plan import Action
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.machines.evidence import Column, ReceiptBody
@@ -45,7 +45,7 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
             return kept(model) or Choice(
                 action="replace", reasons=(f"its definition changed ({', '.join(parts)}) and on_change is `rebuild`",), full=True
             )
-        other = _other_watermark(model, body) or _other_history(model, parts)
+        other = _other_watermark(model, body) or _other_history(model, body, parts)
         if other is not None:
             return other
         reasons.append(f"its definition changed ({', '.join(parts)}) and on_change is `continue`: rows that are there stay as they are")
@@ -98,7 +98,7 @@ def _other_watermark(model: CompiledModel, body: ReceiptBody) -> Choice | None:
     )
 
 
-def _other_history(model: CompiledModel, parts: tuple[str, ...]) -> Choice | None:
+def _other_history(model: CompiledModel, body: ReceiptBody, parts: tuple[str, ...]) -> Choice | None:
     """The refusal to go on with a snapshot whose versions are told apart, or are dated, by something else than before."""
     if model.kind != "snapshot":
         return None
@@ -108,6 +108,8 @@ def _other_history(model: CompiledModel, parts: tuple[str, ...]) -> Choice | Non
     elif "strategy" in parts and model.file.snapshot_by == "updated_at":
         # A change that is dated by the new column may lie before a version that the old one dated: nobody would see it.
         what, back = f"its versions were not dated by `{model.file.updated_at}` until now", "what it is dated by"
+    elif "strategy" in parts and any(column.name == "valid_from" and column.type != validity_type(model) for column in body.shape):
+        what, back = "its versions were dated by a column of another type until now", "what it is dated by"
     else:
         return None
     remedy = f"begin its history anew: say once `--on-change {model.name}=rebuild`, or set {back} back"
