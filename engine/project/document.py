@@ -105,8 +105,11 @@ class Document:
         try:
             # tomllib wants `\n` or `\r\n`; a lone `\r` is its error to tell.
             tree = tomllib.loads(text, parse_float=Decimal)
-        except tomllib.TOMLDecodeError as error:
+        except (ValueError, RecursionError) as error:
+            # A whole number of thousands of digits is TOML, and nothing that Python reads; so are thousands of brackets.
             message = str(error)
+            if not isinstance(error, tomllib.TOMLDecodeError):
+                message = "it holds a number of too many digits" if isinstance(error, ValueError) else "its values are nested too deeply"
             found = _PLACE.search(message)
             line = int(found[1]) if found and found[1] else text.count("\n") + 1
             column = int(found[2]) if found and found[2] else 1

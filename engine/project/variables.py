@@ -69,7 +69,7 @@ def _given(text: str, declared: Variable) -> Variable:
     if text.lstrip().startswith("["):
         try:
             parsed: Any = tomllib.loads(f"value = {text}", parse_float=Decimal)["value"]
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:
             raise ValueError('it is no list; write a, b or ["a", "b"]') from error
         texts = [str(item) if not isinstance(item, bool) else str(item).lower() for item in parsed]
     else:

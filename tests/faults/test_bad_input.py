@@ -181,6 +181,15 @@ def test_a_damaged_receipt_is_refused_and_nothing_is_written(shop: Path, damage:
         assert connection.execute("SELECT count(*) FROM main.a").fetchall() == [(3,)]
 
 
+@pytest.mark.parametrize("key", ["[targets.dev]\nthreads = ", "format = ", "[vars]\nx = "])
+def test_a_number_of_too_many_digits_is_no_traceback(tmp_path: Path, key: str) -> None:
+    root = tmp_path / "shop"
+    world.lay(root, FILES)
+    world.lay(root, {"interlock.toml": key + "9" * 5000 + "\n"})
+    answer = world.command(root, "compile")
+    assert (answer.exit, answer.codes) == (3, {"S102"}), answer.brief
+
+
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_a_damaged_receipt_under_the_digest_of_its_bytes_is_refused_too(shop: Path, damage: Damage) -> None:
     """Whoever makes one by hand can give it the right name: it is told by what it says, or by nobody having written it."""
@@ -250,13 +259,15 @@ def test_control_tables_that_somebody_changed_are_no_traceback_and_no_write(shop
 
 @pytest.mark.parametrize(
     ("name", "damage", "seed"),
-    list(cases("interlock.toml", "sources.toml", "models/a.toml", "models/a.sql")),
+    list(cases("interlock.toml", "sources.toml", "models/a.toml", "models/a.sql", "sources.lock.toml")),
     ids=lambda value: value.__name__ if callable(value) else str(value),
 )
 def test_a_damaged_project_file_is_refused_with_a_code(built: Path, tmp_path: Path, name: str, damage: Damage, seed: int) -> None:
     root = tmp_path / "shop"
     world.lay(root, FILES)
     path = root / name
+    if name == "sources.lock.toml":
+        assert world.command(root, "sources", "pin").exit == 0
     path.write_bytes(damage(path.read_bytes(), random.Random(seed)))
     demand_coded(world.command(root, "compile"), (name, damage.__name__, seed))
     del built
