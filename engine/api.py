@@ -544,21 +544,15 @@ def explain(code: str) -> ExplainResult:
     """
     from importlib.resources import files  # noqa: PLC0415
 
-    from interlock.engine.cases.explaining import invariant_page, row_page  # noqa: PLC0415
-    from interlock.machines.guards import INVARIANTS  # noqa: PLC0415
+    from interlock.engine.cases.explaining import row_page  # noqa: PLC0415
     from interlock.machines.refusals import CATALOGUE  # noqa: PLC0415
 
     known = code.upper()
     page = row_page(known)
-    if page is not None:
-        return ExplainResult(command="explain", outcome="done", exit_code=0, code=known, title=page.title, page=page.text)
-    if known in INVARIANTS:
-        title, text = invariant_page(known)
-        return ExplainResult(command="explain", outcome="done", exit_code=0, code=known, title=title, page=text)
-    if known not in CATALOGUE:
+    if page is None and known not in CATALOGUE:
         raise refused("S114", f"there is no code `{code}`", remedy=did_you_mean(known, CATALOGUE, "codes are written like P412"))
-    text = (files("interlock.specs") / "refusals" / f"{known}.md").read_text(encoding="utf-8")
-    return ExplainResult(command="explain", outcome="done", exit_code=0, code=known, title=CATALOGUE[known], page=text)
+    title, text = page or (CATALOGUE[known], files("interlock.specs").joinpath("refusals", f"{known}.md").read_text(encoding="utf-8"))
+    return ExplainResult(command="explain", outcome="done", exit_code=0, code=known, title=title, page=text)
 
 
 # --- shared -------------------------------------------------------------------------------------------------------------

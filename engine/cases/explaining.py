@@ -29,7 +29,9 @@ class Page(NamedTuple):
 
 
 def row_page(name: str) -> Page | None:
-    """The page of a row such as `A13` or `M7`; `None` for what is no row."""
+    """The page of a row such as `A13` or `M7`, or of an invariant; `None` for what is neither."""
+    if name in INVARIANTS:
+        return _invariant_page(name)
     found = tables()
     for authority in found.authority:
         if authority.row == name:
@@ -49,7 +51,7 @@ def row_page(name: str) -> Page | None:
     return None
 
 
-def invariant_page(name: str) -> Page:
+def _invariant_page(name: str) -> Page:
     """The page of `I1` to `I4`."""
     title, told = next(words for invariant, words in INVARIANTS.items() if invariant == name)
     lines = [f"# {name}: {title}", "", f"{told[0].upper()}{told[1:]}.", ""]
