@@ -377,16 +377,11 @@ def run(
     Raises:
         Refused: as `plan` and `apply`; P421 on a protected target without `unreviewed`.
     """
-    from interlock.engine.cases.running import run_command  # noqa: PLC0415
+    from interlock.engine.cases.running import demand_seen, run_command  # noqa: PLC0415
 
     ground = _ground(ctx, writes=True)
-    if ground.target.protected and not unreviewed:
-        raise refused(
-            "P421",
-            f"target `{ground.target.name}` is protected: what is written there must have been seen",
-            remedy=f"make a plan with `interlock plan --target {ground.target.name}`, look at it, and apply it; or say --unreviewed, which is recorded",
-            subject=ground.target.name,
-        )
+    if not unreviewed:
+        demand_seen(ground)
     request = _request(
         select, exclude, full_refresh, allow_shrink, on_change, force, drop_orphans, as_of, low, high, verify_content, ctx.variables
     )
@@ -400,8 +395,7 @@ def resume(
     """Go on with a run that was stopped or ended partial: the same plan, and of it what no run has checkpointed.
 
     Raises:
-        Refused: no such run, nothing to resume, the plan no longer holds, or ledger and warehouse cannot be trusted; nothing
-            was written then. It never becomes a fresh run.
+        Refused: no such run, nothing to resume, the plan no longer holds, or ledger and warehouse cannot be trusted.
     """
     from interlock.engine.cases.resuming import resume_command  # noqa: PLC0415
 

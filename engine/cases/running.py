@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from interlock.engine import outcome as outcomes
 from interlock.engine.cases.sources import source_warnings
-from interlock.engine.diagnostics import Diagnostic, Outcome
+from interlock.engine.diagnostics import Diagnostic, Outcome, refused
 from interlock.engine.ledger.places import ledger_directory
 from interlock.engine.planner.differences import differences
 from interlock.engine.planner.plan import Item, PlanBody
@@ -30,6 +30,22 @@ def elsewhere(ground: Ground) -> dict[str, Path]:
     return {
         name: ledger_directory(target, ground.project.id) for name, target in ground.project.targets.items() if name != ground.target.name
     }
+
+
+def demand_seen(ground: Ground) -> None:
+    """Stop where a person must have seen what is written.
+
+    Raises:
+        Refused: P421, the target is protected.
+    """
+    name = ground.target.name
+    if ground.target.protected:
+        raise refused(
+            "P421",
+            f"target `{name}` is protected: what is written there must have been seen",
+            remedy=f"make a plan with `interlock plan --target {name}`, look at it, and apply it; or say --unreviewed, which is recorded",
+            subject=name,
+        )
 
 
 def run_command(
