@@ -26,11 +26,17 @@ def is_own_database(source: Source, root: Path, target: TargetConfig) -> bool:
     return source.database is not None and (root / source.database).resolve() == target.location.resolve()
 
 
+_PATTERN_MAX = 4096
+"""A longer path is none of any file system, and matching one full of brackets takes minutes."""
+
+
 def match_files(project: Project) -> dict[str, tuple[str, ...]]:
     """The files of each file source, sorted, relative to the project with forward slashes; none where nothing matches."""
     found: dict[str, tuple[str, ...]] = {}
     for source in project.sources.values():
-        if source.path is not None:
+        if source.path is not None and len(source.path) > _PATTERN_MAX:
+            found[source.name] = ()
+        elif source.path is not None:
             matches = glob.glob(source.path, root_dir=project.root, recursive=True)  # noqa: PTH207 - patterns may leave the project
             files = (Path(match).as_posix() for match in matches if (project.root / match).is_file())
             found[source.name] = tuple(sorted(files))
