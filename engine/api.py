@@ -541,11 +541,11 @@ def explain(code: str) -> ExplainResult:
     from interlock.engine.cases.explaining import row_page  # noqa: PLC0415
     from interlock.machines.refusals import CATALOGUE  # noqa: PLC0415
 
-    known = code.upper()
-    page = row_page(known)
+    page = row_page(known := code.upper())
     if page is None and known not in CATALOGUE:
         raise refused("S114", f"there is no code `{code}`", remedy=did_you_mean(known, CATALOGUE, "codes are written like P412"))
-    title, text = page or (CATALOGUE[known], files("interlock.specs").joinpath("refusals", f"{known}.md").read_text(encoding="utf-8"))
+    written = files("interlock.specs") / "refusals" / f"{known}.md"
+    title, text = page or (CATALOGUE[known], written.read_text(encoding="utf-8"))
     return ExplainResult(command="explain", outcome="done", exit_code=0, code=known, title=title, page=text)
 
 
