@@ -190,6 +190,14 @@ def test_a_number_of_too_many_digits_is_no_traceback(tmp_path: Path, key: str) -
     assert (answer.exit, answer.codes) == (3, {"S102"}), answer.brief
 
 
+def test_a_path_longer_than_any_file_system_has_matches_no_file_and_takes_no_time(tmp_path: Path) -> None:
+    root = tmp_path / "shop"
+    world.lay(root, FILES)
+    world.lay(root, {"sources.toml": FILES["sources.toml"].replace("landing/", "landing/" + "[" * DEEP)})
+    answer = world.command(root, "compile")
+    assert (answer.exit, answer.codes) == (3, {"S119"}), answer.brief[:500]
+
+
 @pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
 def test_a_damaged_receipt_under_the_digest_of_its_bytes_is_refused_too(shop: Path, damage: Damage) -> None:
     """Whoever makes one by hand can give it the right name: it is told by what it says, or by nobody having written it."""
