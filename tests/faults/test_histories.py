@@ -157,12 +157,12 @@ def test_after_a_contradiction_no_other_model_is_written_either(shop: Path, serv
 
 def test_receipts_that_cannot_be_read_leave_the_outcome_open_until_they_can(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        deaf = DuckDBReader.head
+        heard = DuckDBReader.published
 
-        def head(self: DuckDBReader, project: str, model: str) -> Any:
+        def published(self: DuckDBReader, project: str, models: object) -> Any:
             raise WarehouseError("the disk did not answer", kind="permanent", scope="target", code="W608")
 
-        patch.setattr(DuckDBReader, "head", head)
+        patch.setattr(DuckDBReader, "published", published)
         answer = world.command(shop, "run")
         demand(answer, 3)
         assert "in_doubt" in answer.out
@@ -173,7 +173,7 @@ def test_receipts_that_cannot_be_read_leave_the_outcome_open_until_they_can(shop
         demand(world.command(shop, "resume"), 3, "K742")
         demand(world.command(shop, "run"), 3, "K742")
         assert [attempt.state for attempt in ledger(shop).fold.open[run.run].open_attempts] == ["bootstrapping"]
-        assert deaf is not DuckDBReader.head
+        assert heard is not DuckDBReader.published
     demand(world.command(shop, "resume"), 0)
     ended_well(shop)
 
