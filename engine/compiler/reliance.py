@@ -33,9 +33,12 @@ def rests_on_sources(unit: Unit, around: Surroundings) -> frozenset[str]:
 def relied_on(unit: Unit, around: Surroundings) -> tuple[Reliance, ...]:
     """What the proof of a unit's contract takes from sources: by itself, or by the tables that it reads."""
     found: dict[tuple[str, str], set[str]] = {}
+    first = rests_on_sources(unit, around)
+    if not first:
+        return ()  # as for nearly every model: before anything is made that grows with the project
     spelled = {name.lower(): name for name in around.sources}
     by_name = {name.lower(): each for name, each in around.units.items()}
-    open_: list[tuple[Unit, frozenset[str]]] = [(unit, rests_on_sources(unit, around))]
+    open_: list[tuple[Unit, frozenset[str]]] = [(unit, first)]
     while open_:
         reader, needed = open_.pop()
         above: dict[str, set[str]] = {}
