@@ -50,13 +50,15 @@ def relation_shape(node: Node, around: Surroundings) -> Shape:
     if node.kind == "source":
         return Shape(names)
     unit = around.units[node.name]
-    never_null = relation_never_null(node, around)
     asked = [
         frozenset(column.lower() for column in check.question.columns)
         for check in unit.file.checks
         if isinstance(check.question, Unique) and check.severity == "error" and check.after == "rows"
     ]
-    keys = [key for key in asked if key <= never_null and unit.kind not in {"view", "ephemeral"}]
+    keys: list[frozenset[str]] = []
+    if asked and unit.kind not in {"view", "ephemeral"}:  # the proof is not worked out where nothing rests on it
+        never_null = relation_never_null(node, around)
+        keys = [key for key in asked if key <= never_null]
     match unit.kind:
         case "view" | "ephemeral" | "table":
             keys += unit.shape(around).keys

@@ -20,6 +20,7 @@ Known: TypeAlias = Callable[[Tree], "Shape"]
 _BY_POSITION: Final = frozenset(
     {"WINDOW_ROW_NUMBER", "WINDOW_NTILE", "WINDOW_FIRST_VALUE", "WINDOW_LAST_VALUE", "WINDOW_NTH_VALUE", "WINDOW_LAG", "WINDOW_LEAD"}
 )
+_EXPANDS: Final = frozenset({"unnest", "unlist", "generate_subscripts", "regexp_split_to_table"})
 _KEYS_MAX: Final = 8
 PICKS: Final = frozenset({"LIMIT", "OFFSET", "DISTINCT ON"})
 """What takes some rows and leaves others."""
@@ -73,6 +74,7 @@ class Orders:
         self._macros = macros
         self._shapes: dict[int, Shape] = {}
         self._selects: dict[int, _Select] = {}
+        self._may_expand = any(call.name in _EXPANDS or call.name in macros for call in reading.calls)
 
     def shape(self) -> Shape:
         """Of the statement."""
@@ -80,37 +82,39 @@ class Orders:
 
     def unsettled(self) -> list[Unsettled]:
         """All that the statement leaves to chance, in the order of the text."""
-        found = list(self._visit(self._reading.root, None))
+        found: list[Unsettled] = []
+        self._visit(self._reading.root, None, found)
         return sorted(found, key=lambda each: -1 if each.offset is None else each.offset)
 
     # --- what is left to chance ----------------------------------------------------------------------------------------
 
-    def _visit(self, value: Any, select: _Select | None, *, settling: bool = False) -> Iterator[Unsettled]:
+    def _visit(self, value: Any, owner: Tree | None, found: list[Unsettled], *, settling: bool = False) -> None:
+        """Walk; `owner` is the SELECT around. What it reads is worked out only where something in it depends on an order."""
         if isinstance(value, list):
             for part in value:
-                yield from self._visit(part, select, settling=settling)
+                self._visit(part, owner, found, settling=settling)
             return
         if not isinstance(value, dict):
             return
         kind = value.get("type")
         if kind in QUERIES:
-            yield from self._modifiers(value)
-            select = self._select(value) if kind == "SELECT_NODE" else None
+            found += self._modifiers(value)
+            owner = value if kind == "SELECT_NODE" else None
         elif kind == "JOIN" and value.get("ref_type") in {"POSITIONAL", "ASOF"}:
-            yield from self._joins(value)
+            found += self._joins(value)
         elif kind == "SUBQUERY" and value.get("subquery_type") in {"EXISTS", "NOT_EXISTS"}:
-            yield from self._visit(value["subquery"]["node"].get("from_table"), None)  # whether there is a row does not depend on which
+            self._visit(value["subquery"]["node"].get("from_table"), None, found)  # whether there is a row does not depend on which
             return
-        elif select is not None and value.get("class") == "WINDOW":
-            yield from self._window(value, select)
-        elif select is not None and kind == "FUNCTION":
+        elif owner is not None and value.get("class") == "WINDOW":
+            found += self._window(value, owner)
+        elif owner is not None and kind == "FUNCTION":
             name = value.get("function_name", "").lower()
-            if name not in self._macros and not settling:
-                yield from self._aggregate(value, name, select._replace(grouped=None))
+            if name not in self._macros and not settling and (name in ORDERED or name in PICKED):
+                found += self._aggregate(value, name, self._select(owner)._replace(grouped=None))
             settling = name in SETTLING and name not in self._macros
         for label, part in value.items():
             if label != "qualified_name" and isinstance(part, dict | list):
-                yield from self._visit(part, select, settling=settling and (label == "arguments" or kind is None))
+                self._visit(part, owner, found, settling=settling and (label == "arguments" or kind is None))
 
     def _joins(self, table: Tree) -> Iterator[Unsettled]:
         """Joins that go by the place of rows, or take one of several that fit."""
@@ -216,11 +220,12 @@ class Orders:
         name = part.get("function_name", "").lower()
         return name in self._aggregates or name in self._macros or is_volatile(name, len(part.get("arguments", ())))
 
-    def _window(self, tree: Tree, select: _Select) -> Iterator[Unsettled]:
+    def _window(self, tree: Tree, owner: Tree) -> Iterator[Unsettled]:
         name = tree.get("function_name", "").lower()
         sensitive = tree.get("type") in _BY_POSITION or (tree.get("type") == "WINDOW_AGGREGATE" and name in ORDERED)
         if not sensitive or tree.get("arg_orders"):
             return
+        select = self._select(owner)
         orders = [each.get("expression", {}) for each in tree.get("orders", ())]
         if self._is_total([*orders, *tree.get("partitions", ())], select, []):
             return
@@ -231,8 +236,6 @@ class Orders:
             yield Unsettled(name, f"`{name}` takes rows of its window in an order that is not fixed", remedy, offset_of(tree), "no order")
 
     def _aggregate(self, tree: Tree, name: str, select: _Select) -> Iterator[Unsettled]:
-        if name not in ORDERED and name not in PICKED:
-            return
         groups: list[Tree] = select.node.get("group_expressions", []) if len(select.node.get("group_sets", ())) < 2 else []
         keys = [each for each in (self._ordered_by(group, select.node.get("select_list", [])) for group in groups) if each is not None]
         orders = [each.get("expression", {}) for each in tree.get("order_bys", {}).get("orders", ())]
@@ -271,8 +274,10 @@ class Orders:
         return tree
 
     def _expands(self, item: Tree) -> bool:
+        if not self._may_expand:
+            return False
         names = {part.get("function_name", "").lower() for part in _parts(item) if part.get("type") == "FUNCTION"}
-        return bool(names & ({"unnest", "unlist", "generate_subscripts", "regexp_split_to_table"} | self._macros))
+        return not names.isdisjoint(_EXPANDS) or not names.isdisjoint(self._macros)
 
     # --- shapes ---------------------------------------------------------------------------------------------------------
 
