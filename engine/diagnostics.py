@@ -36,6 +36,8 @@ class Diagnostic(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     because: str = ""
     remedy: str = ""
     at: Position | None = None
+    also: tuple[Position, ...] = ()
+    """Other places that belong to it, such as the other references of a cycle."""
     invariant: str = ""
     subject: str = ""
     """Model, run, plan or target that it is about."""

@@ -327,15 +327,10 @@ class Compilation:
         )
 
     def _cycle(self, cycle: list[str]) -> None:
-        first = self.units[cycle[0]]
-        reads = cycle[1] if len(cycle) > 1 else cycle[0]
-        place = next((each for each in first.analysis.places if each.node.name == reads), None) if first.analysis is not None else None
-        at = (
-            first.analysis.text.at(place.start, place.end - place.start)
-            if first.analysis is not None and place is not None
-            else Position(path=first.path)
-        )
-        through_check = place is None
+        edges = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
+        places = [self._reference(name, reads) for name, reads in edges]
+        through_check = None in places
+        at, *also = (place or Position(path=self.units[name].path) for place, (name, _) in zip(places, edges, strict=True))
         self.findings.append(
             Diagnostic(
                 code="L206",
@@ -345,9 +340,16 @@ class Compilation:
                 if through_check
                 else "take one of these references out",
                 at=at,
-                subject=first.name,
+                also=tuple(also),
+                subject=cycle[0],
             )
         )
+
+    def _reference(self, name: str, reads: str) -> Position | None:
+        """Where a model's text names another; nothing where only a check of it does."""
+        analysis = self.units[name].analysis
+        place = next((each for each in analysis.places if each.node.name == reads), None) if analysis is not None else None
+        return None if analysis is None or place is None else analysis.text.at(place.start, place.end - place.start)
 
     def _variables(self) -> tuple[str, ...]:
         found = {name for unit in self.units.values() for name in unit.variables()}

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypeAlias, assert_never
 
 import msgspec
 
-from interlock.engine.diagnostics import Diagnostic
+from interlock.engine.diagnostics import Diagnostic, Position
 from interlock.engine.version import VERSION
 from interlock.machines.refusals import CATALOGUE
 
@@ -80,13 +80,18 @@ def _result(finding: Diagnostic, rule: int, prefix: str) -> dict[str, Any]:
         "level": finding.severity,
         "message": {"text": _message(finding)},
     }
-    at = finding.at
-    if at is not None:
-        place: dict[str, Any] = {"artifactLocation": {"uri": (prefix + at.path).replace(" ", "%20")}}
-        if at.line is not None:
-            region: dict[str, Any] = {"startLine": at.line}
-            if at.column is not None:
-                region |= {"startColumn": at.column, "endColumn": at.column + max(at.length, 1)}
-            place["region"] = region
-        found["locations"] = [{"physicalLocation": place}]
+    if finding.at is not None:
+        found["locations"] = [_location(finding.at, prefix)]
+    if finding.also:
+        found["relatedLocations"] = [_location(place, prefix) for place in finding.also]
     return found
+
+
+def _location(at: Position, prefix: str) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": (prefix + at.path).replace(" ", "%20")}}
+    if at.line is not None:
+        region: dict[str, Any] = {"startLine": at.line}
+        if at.column is not None:
+            region |= {"startColumn": at.column, "endColumn": at.column + max(at.length, 1)}
+        place["region"] = region
+    return {"physicalLocation": place}

@@ -21,6 +21,8 @@ def diagnostic(finding: Diagnostic, look: Look) -> list[str]:
     lines = [f"{look.ink(f'{finding.severity}[{finding.code}]', ink, 'bold')}{look.ink(': ' + first, 'bold')}", *more]
     if finding.at is not None:
         lines += _place(finding.at, look, ink)
+    for place in finding.also:
+        lines += _place(place, look, ink)
     if finding.compiled:
         lines += ["  as it ran:", *indented(finding.compiled, "  | ")]
     lines += diff_lines(finding.diff, look)

@@ -212,6 +212,7 @@ def test_a_circle_is_named_in_full(tmp_path: Path) -> None:
     finding = the(found, "L206")
     assert finding.because == "`a` reads `b` reads `c` reads `a`"
     assert place(finding) == ("models/a.sql", 1, 15, 1)
+    assert [(at.path, at.line, at.column, at.length) for at in finding.also] == [("models/b.sql", 1, 15, 1), ("models/c.sql", 2, 6, 1)]
     assert all(found.models[name].blocked for name in "abcd")
 
 
