@@ -54,6 +54,12 @@ class Desk:
         return self.facts.catalog.find(model.schema, model.relation)
 
 
+def earlier_of(desk: Desk, model: CompiledModel) -> ReceiptBody | None:
+    """The receipt that left what stands at the model's place, where that is an earlier one of the same model and not its head."""
+    body = desk.facts.strays.get((model.schema.lower(), model.relation.lower()))
+    return body if body is not None and body.model == model.name else None
+
+
 def refuse(row_or_code: ModelRow | str, because: str, remedy: str = "", *, model: str = "") -> Choice:
     """A choice that refuses."""
     if isinstance(row_or_code, ModelRow):

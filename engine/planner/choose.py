@@ -14,6 +14,7 @@ from interlock.engine.planner.choice import (
     Desk,
     columns_differ,
     definition_moved,
+    earlier_of,
     files_of,
     inputs_moved,
     output_columns,
@@ -64,6 +65,8 @@ def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
             return _dropped(desk, model, row)
         case "reshaped":
             return _reshaped(desk, model, row, seen)
+        case "refuse" if row.code == "P417" and seen is not None and earlier_of(desk, model) is not None:
+            return _where_it_stood(desk, model, seen)
         case "refuse" if row.code == "P417" and seen is not None and seen.kind != relation_kind(model):
             return refuse(
                 "P418",
@@ -139,13 +142,52 @@ def _dropped(desk: Desk, model: CompiledModel, row: ModelRow) -> Choice:
     return Choice(action="create", reasons=reasons, notes=(note,) if note else (), full=full)
 
 
+def _where_it_stood(desk: Desk, model: CompiledModel, seen: RelationSeen) -> Choice:
+    """Its schema or alias was changed back: what an earlier run of it left is still there, and is ours to replace."""
+    here = f"{seen.schema}.{seen.name}"
+    before = left_behind(desk, model)
+    there = f"{before.schema}.{before.name}" if before is not None else ""
+    if model.kind in EXTENDED and model.name not in desk.options.full_refresh:
+        newer = f"; what its last run left stands at {there}" if there else ""
+        remedy = "make it anew in its place with `--full-refresh MODEL`"
+        if before is None:
+            remedy += ", or take it as it is with `interlock adopt MODEL`"
+        elif before.schema == model.schema:
+            remedy = f"drop the earlier one with `--drop-orphans` and run again, which moves {there} there; or {remedy}"
+        because = f"{here} is there with rows of an earlier run of it, which are not gone on with{newer}"
+        return refuse("P424" if there else "P417", because, remedy, model=model.name)
+    stopped = _full_refresh_refused(desk, model)
+    if stopped is not None:
+        return stopped
+    reasons = [f"an earlier run of it left {here}, which is replaced"]
+    notes = []
+    if there:
+        reasons.insert(0, f"it stood at {there}, and its schema or alias says {here} again")
+        notes += [] if desk.options.drop_orphans == "yes" else [f"{there} stays until it is dropped: `--drop-orphans`"]
+    action: Action = "replace" if seen.kind == relation_kind(model) else "convert"
+    return Choice(action=action, reasons=tuple(reasons), notes=tuple(notes))
+
+
+def left_behind(desk: Desk, model: CompiledModel) -> RelationSeen | None:
+    """Its former place, where it is made at another one: nothing stands there, or what an earlier run of it left."""
+    if earlier_of(desk, model) is None:
+        return former_place(desk, model)
+    return _former(desk, model)
+
+
 def former_place(desk: Desk, model: CompiledModel) -> RelationSeen | None:
     """The relation that its last receipt left, where the model's schema or alias says another place now, at which nothing stands."""
     seen = desk.seen(model)
     body = desk.facts.body(model.name)
     if seen is not None or body is None or _row(desk, model, seen).decision != "dropped":
         return None
-    before = _where_it_is(desk, model)
+    return _former(desk, model)
+
+
+def _former(desk: Desk, model: CompiledModel) -> RelationSeen | None:
+    body, before = desk.facts.body(model.name), _where_it_is(desk, model)
+    if body is None:
+        return None
     left = body.relation.lower()
     is_it = before is not None and f"{before.schema}.{before.name}".lower() == left and left != f"{model.schema}.{model.relation}".lower()
     return before if is_it else None

@@ -13,8 +13,8 @@ import msgspec
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.compiler.names import physical
 from interlock.engine.planner.bystanders import MAKES
-from interlock.engine.planner.choice import Choice, Desk, refuse
-from interlock.engine.planner.choose import former_place
+from interlock.engine.planner.choice import EXTENDED, Choice, Desk, refuse
+from interlock.engine.planner.choose import left_behind
 from interlock.engine.planner.facts import head_of
 from interlock.engine.planner.items import drop_item
 from interlock.engine.planner.plan import Item
@@ -62,13 +62,21 @@ def strays_of(desk: Desk, moved: Collection[str]) -> list[Orphan]:
     found = []
     for place, body in desk.facts.strays.items():
         seen = desk.facts.catalog.find(*place)
-        if seen is not None:
+        if seen is not None and not _is_replaced(desk, place, body.model):
             found.append(_stray(desk, body.model, seen, body))
     for name in sorted(desk.selected - frozenset(moved)):
-        before, receipt = former_place(desk, desk.compiled.models[name]), desk.facts.body(name)
+        before, receipt = left_behind(desk, desk.compiled.models[name]), desk.facts.body(name)
         if before is not None and receipt is not None:
             found.append(_stray(desk, name, before, receipt))
     return sorted(found, key=lambda stray: stray.relation)
+
+
+def _is_replaced(desk: Desk, place: Place, name: str) -> bool:
+    """Whether what stands there is in the way of its own model, which is selected and makes it anew: then it is no orphan."""
+    model = desk.compiled.models.get(name)
+    if name not in desk.selected or model is None or place_of(model) != place:
+        return False
+    return model.kind not in (*EXTENDED, "ephemeral") or name in (*desk.options.full_refresh, desk.options.adopt)
 
 
 def _stray(desk: Desk, model: str, seen: RelationSeen, body: ReceiptBody) -> Orphan:
@@ -150,13 +158,20 @@ def settled(
             because = f"it is read by {', '.join(left)}, which would break"
             found.append(_refused(each, each.body, "P420", because, "take those along, or change them first"))
             continue
-        after = {*readers, *([made_instead] if made_instead in chosen and chosen[made_instead].action != "no_op" else [])}
+        awaited = made_instead in chosen and chosen[made_instead].action != "no_op" and not _is_in_the_way(desk, each)
+        after = {*readers, *([made_instead] if awaited else [])}
         is_table = isinstance(item.target, Present) and item.target.kind == "table"
         found.append(msgspec.structs.replace(item, upstreams=tuple(sorted({*item.upstreams, *after}))) if is_table else item)
     known = dict(layers)
     for _ in found:
         known.update({item.model: max((known.get(name, 0) + 1 for name in item.upstreams), default=0) for item in found})
     return [msgspec.structs.replace(item, layer=known[item.model]) for item in found]
+
+
+def _is_in_the_way(desk: Desk, each: Orphan) -> bool:
+    """Whether it stands where its own model belongs, which does not go on before it is dropped."""
+    model = desk.compiled.models.get(each.model)
+    return each.key != each.model and model is not None and place_of(model) == each.place
 
 
 def place_of(model: CompiledModel) -> Place:

@@ -11,6 +11,7 @@ from interlock.engine.planner.choice import (
     columns_differ,
     columns_left,
     definition_moved,
+    earlier_of,
     output_columns,
     refuse,
     relation_kind,
@@ -66,6 +67,9 @@ def _refused(desk: Desk, model: CompiledModel, upstream: CompiledModel, *, is_bo
     if head.token is None or seen is None:
         return refuse("P411", f"it reads `{name}`, which is not built in this target", f"select it too: `+{model.name}`")
     place = f"{seen.schema}.{seen.name}"
+    if seen.token != head.token and earlier_of(desk, upstream) is not None:
+        because = f"it reads `{name}`, and what stands at {place} is of an earlier run: its last one made it at another place"
+        return refuse("P411", because, f"select it too: `+{model.name}`")
     if seen.token != head.token:
         return refuse("P417", f"it reads `{name}`, and what stands at {place} is not what we made", f"run `+{name}` first, which says more")
     if not is_bound or body is None:

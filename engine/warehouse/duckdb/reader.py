@@ -45,10 +45,10 @@ _RECEIPTS = f"""SELECT receipt, model, run, attempt, previous, body FROM {RECEIP
 WHERE project = $project AND receipt IN (SELECT unnest(CAST($ids AS VARCHAR[])))"""
 _RECEIPT = f"SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS} WHERE receipt = $id AND project = $project"
 _NO_HEADS = f"SELECT unnest(CAST($tokens AS VARCHAR[])) EXCEPT SELECT token FROM {HEADS}"
-_LEFT = f"""WITH left_with AS (SELECT * FROM {RECEIPTS} WHERE project = $project
+_LEFT = f"""WITH left_with AS (SELECT *, json_extract_string(body, '$.token') AS token FROM {RECEIPTS} WHERE project = $project
 AND json_extract_string(body, '$.token') IN (SELECT unnest(CAST($tokens AS VARCHAR[]))))
-SELECT receipt, model, run, attempt, previous, body FROM left_with
-WHERE receipt NOT IN (SELECT previous FROM left_with WHERE previous IS NOT NULL) ORDER BY receipt"""
+SELECT receipt, model, run, attempt, previous, body FROM left_with AS earlier
+WHERE NOT EXISTS (FROM left_with AS later WHERE later.previous = earlier.receipt AND later.token = earlier.token) ORDER BY receipt"""
 _ANY_RECEIPT = f"SELECT 1 FROM {RECEIPTS} WHERE project = $project LIMIT 1"
 _LAST_SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project ORDER BY serial DESC LIMIT 1"
 _SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project AND run = $run"
