@@ -323,6 +323,8 @@ def _why_anew(desk: Desk, model: CompiledModel, body: ReceiptBody) -> tuple[str,
     reasons = []
     if model.name in desk.options.force:
         reasons.append("--force was asked")
+    if body.action == "adopt":
+        reasons.append("it was adopted as it was: what its rows were made from is not known")
     parts = definition_moved(desk.compiled, model, body)
     if parts:
         reasons.append(f"its definition changed: {', '.join(parts)}")
