@@ -55,8 +55,8 @@ def expand_environment(document: Document, environment: Mapping[str, str]) -> tu
                 remedy="use a variable of its own for the schema",
             )
         elif _is_well_formed(document, path, text):
-            lacking = [name for name in dict.fromkeys(_REFERENCE.findall(text)) if name not in environment]
-            findings = [_missing(document, path, name) for name in lacking]
+            lacking = [name for name in dict.fromkeys(_REFERENCE.findall(text)) if _is_lacking(path, environment.get(name))]
+            findings = [_missing(document, path, name, environment.get(name)) for name in lacking]
             if not lacking:
                 found[path] = _REFERENCE.sub(lambda match: environment[match[1]], text)
             elif path[0] == "targets":
@@ -76,12 +76,18 @@ def _is_well_formed(document: Document, path: KeyPath, text: str) -> bool:
     return len(document.findings) == before
 
 
-def _missing(document: Document, path: KeyPath, name: str) -> Diagnostic:
+def _is_lacking(path: KeyPath, value: str | None) -> bool:
+    """Nothing in the place of a directory or a name makes another path, which may lie in the root; elsewhere it is a value."""
+    return value is None or (not value and path[-1] == "path")
+
+
+def _missing(document: Document, path: KeyPath, name: str, value: str | None) -> Diagnostic:
+    how = "missing" if value is None else "set, and empty"
     return Diagnostic(
         code="S109",
-        summary=f"environment variable `{name}` is missing",
-        because=f"`{key_path(path)}` reads it",
-        remedy=f"set it: export {name}=…",
+        summary=f"environment variable `{name}` is {how}",
+        because=f"`{key_path(path)}` reads it" + ("" if value is None else ", and a path with nothing in its place is another path"),
+        remedy=f"set it: export {name}=…" if value is None else f"it is empty: give it a value, export {name}=…",
         at=document.at(path),
         subject=name,
     )

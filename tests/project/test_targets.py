@@ -174,6 +174,18 @@ def test_a_ledger_without_its_variable_stops_all(tmp_path: Path) -> None:
     assert codes(project(tmp_path, {"interlock.toml": CONFIG + '[ledger]\npath = "${NOWHERE}"\n'})) == ["S109"]
 
 
+def test_an_empty_variable_in_a_path_refuses_and_says_that_it_is_empty(tmp_path: Path) -> None:
+    text = HEAD + target("dev").replace("dev.duckdb", "${DIR}/x.duckdb")
+    found = project(tmp_path, {"interlock.toml": text}, environment={"DIR": ""})
+    with pytest.raises(Refused) as caught:
+        choose_target(found, "dev", writes=True)
+    (finding,) = caught.value.findings
+    assert finding.code == "S109"
+    assert "empty" in finding.remedy
+    ledger = project(tmp_path, {"interlock.toml": CONFIG + '[ledger]\npath = "${DIR}"\n'}, environment={"DIR": ""})
+    assert codes(ledger) == ["S109"]
+
+
 @pytest.mark.parametrize("text", ["${}", "${A", "${A-B}", "${A:-x}", "x${1}"])
 def test_what_only_looks_like_a_variable_is_refused(tmp_path: Path, text: str) -> None:
     assert codes(project(tmp_path, {"interlock.toml": CONFIG.replace("dev.duckdb", text)}, environment={"A": "a"})) == ["S104"]
