@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec import structs
 
 from interlock.engine.compiler.nested import difference, fits
-from interlock.engine.compiler.types import Incomplete, canonical_type
+from interlock.engine.compiler.types import Incomplete, OutOfRange, canonical_type
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
 from interlock.engine.project.project import Contract, ContractColumn
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
@@ -96,6 +96,8 @@ def promises_of(contract: Contract | None, subject: str, path: str, binder: Bind
                 )
             elif isinstance(found, NotBound):
                 remedy = f"did you mean `{found.candidates[0]}`?" if found.candidates else "write a type of the warehouse, such as `BIGINT`"
+                if isinstance(found, OutOfRange):
+                    remedy = "a decimal has a precision of 1 to 38, and a scale of 0 up to that precision, such as `DECIMAL(18,2)`"
                 report.add("C304", f"`{column.type}` is no type", found.message, remedy, "columns", name, "type")
             else:
                 kind = found

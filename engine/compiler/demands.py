@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from interlock.engine.compiler.analysis import Analysis
+from interlock.engine.compiler.functions import PLACES, RANDOM
 from interlock.engine.compiler.order import PICKS, Unsettled
 from interlock.engine.compiler.types import INTEGERS, is_cursor, is_time
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
@@ -48,14 +49,14 @@ def repeatability(
         if strict:
             why = "deterministic = true" if model.deterministic else f"{model.materialized} models compare rows with those of earlier runs"
             analysis.finding(
-                "L217", f"`{name}` does not give the same answer twice", why, "use `$as_of`, or take the value from the source", offset
+                "L217", f"`{name}` does not give the same answer twice", why, _instead(name, "or take the value from the source"), offset
             )
         elif model.materialized != "ephemeral":
             analysis.finding(
                 "L218",
                 f"`{name}` does not give the same answer twice",
                 "models of one run would see different values, and it is built each run",
-                "use `$as_of`, which is one moment for all models of a run",
+                _instead(name, "which is one moment for all models of a run"),
                 offset,
                 severity="warning",
             )
@@ -85,6 +86,17 @@ def repeatability(
                     None if read is None else read.start,
                     length=0 if read is None else read.end - read.start,
                 )
+
+
+def _instead(name: str, of_clocks: str) -> str:
+    """What to write instead of a volatile function."""
+    if name in RANDOM:
+        return (
+            "make it from the row, e.g. `md5(CAST(order_id AS VARCHAR))` or `hash(order_id)` of its key, or take the value from the source"
+        )
+    if name in PLACES:
+        return "write the value itself, or a variable: `$target` is the target's name"
+    return f"use `$as_of`, {of_clocks}"
 
 
 def _keyword(analysis: Analysis, each: Unsettled) -> int | None:

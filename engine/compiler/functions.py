@@ -72,6 +72,15 @@ VOLATILE: Final = frozenset(
 )
 """Functions whose answer depends on when or where they are asked."""
 
+RANDOM: Final = frozenset({"gen_random_uuid", "random", "uuid", "uuidv4", "uuidv7"})
+"""Of the volatile functions, those that answer by chance."""
+
+PLACES: Final = frozenset(
+    {"current_catalog", "current_database", "current_schema", "current_schemas", "pg_conf_load_time", "pg_postmaster_start_time"}
+    | {"vector_type", "version"}
+)
+"""Of the volatile functions, those that answer by where they are asked. The others ask the clock."""
+
 CLOCK_WORDS: Final = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
 """Volatile functions that are written without brackets, so that they look like columns."""
 

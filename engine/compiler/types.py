@@ -30,6 +30,10 @@ class Incomplete(NotBound, frozen=True, kw_only=True, forbid_unknown_fields=True
     """A type whose digits are not all said."""
 
 
+class OutOfRange(NotBound, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A decimal whose precision or scale is not to be had."""
+
+
 def is_cursor(kind: str) -> bool:
     """Whether a watermark may have this type: it has a total order, and its text is exact."""
     return kind in INTEGERS or kind in TIMES or kind in ZONED or kind.startswith("DECIMAL(") or kind == "VARCHAR"
@@ -65,6 +69,8 @@ def _canonical_type(text: str, binder: Binder) -> str | NotBound:
         # DuckDB's own proposal is now `main.INTEGER`, now `main.JSON`, for the same slip.
         near = nearest(text.partition("(")[0].strip(), _COMMON)
         message = found.message.partition("\n")[0].rstrip("!")
+        if any(token.text.lower() in _DECIMALS for token in tokens):
+            return OutOfRange(message=message)
         return msgspec.structs.replace(found, message=message, candidates=(near,) if near else ())
     return found[0].type
 

@@ -227,3 +227,9 @@ def test_a_difference_inside_of_a_type_is_pointed_at(tmp_path: Path) -> None:
     text = "select {'a': 1, 'b': [{'c': 'x'}]} as s"
     found = model(tmp_path, text, _contract('s]\ntype = "STRUCT(a INTEGER, b STRUCT(c INTEGER)[])"'))
     assert the(found, "C303").because == "`s.b[].c` is VARCHAR, and the contract says INTEGER"
+
+
+@pytest.mark.parametrize("kind", ["DECIMAL(300,2)", "DECIMAL(39,1)", "DECIMAL(10,20)", "NUMERIC(0,0)", "DECIMAL(99,1)[]"])
+def test_a_decimal_out_of_range_names_the_limits(tmp_path: Path, kind: str) -> None:
+    found = model(tmp_path, "select 1 as r", _contract(f'r]\ntype = "{kind}"'))
+    assert "1 to 38" in the(found, "C304").remedy

@@ -89,7 +89,7 @@ def test_text_under_a_collation_is_no_watermark(tmp_path: Path) -> None:
 def test_what_moves_by_itself_is_refused_where_rows_must_be_repeatable(text: str, toml: str, tmp_path: Path) -> None:
     found = model(tmp_path, text, toml)
     assert codes(found) == ["L217"]
-    assert "$as_of" in the(found, "L217").remedy
+    assert ("hash(" if "random" in text else "$as_of") in the(found, "L217").remedy
 
 
 def test_as_of_is_no_volatile_function_and_its_columns_are_known(tmp_path: Path) -> None:
@@ -143,3 +143,13 @@ def test_a_snapshot_may_not_bring_a_column_of_that_name(tmp_path: Path) -> None:
 def test_constructs_that_an_append_plan_tells_are_noted(tmp_path: Path) -> None:
     text = "select distinct day, count(*) over () as c, sum(id) as s from raw.orders join raw.customers using (id) group by all qualify c > 1 limit 3"
     assert set(model(tmp_path, text).models["m"].notes) >= {"DISTINCT", "GROUP BY", "JOIN", "LIMIT", "QUALIFY", "aggregate", "window"}
+
+
+@pytest.mark.parametrize(
+    ("call", "remedy"), [("now()", "$as_of"), ("random()", "hash("), ("gen_random_uuid()", "hash("), ("version()", "$target")]
+)
+@pytest.mark.parametrize(("sidecar", "code"), [('materialized = "table"', "L218"), ("deterministic = true", "L217")])
+def test_what_to_write_instead_of_a_volatile_function_suits_it(tmp_path: Path, call: str, remedy: str, sidecar: str, code: str) -> None:
+    found = the(model(tmp_path, f"select {call} as x", sidecar), code)
+    assert remedy in found.remedy
+    assert ("$as_of" in found.remedy) == (call == "now()")
