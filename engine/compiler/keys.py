@@ -25,13 +25,13 @@ def unsettled_in(unit: Unit, around: Surroundings) -> tuple[Unsettled, ...]:
     suspects = ORDERED | PICKED | _POSITIONS
     if not (reading.by_place or {"LIMIT", "DISTINCT"} & reading.notes or any(call.name in suspects for call in reading.calls)):
         return ()
-    orders = _orders(unit, around)
+    orders = _orders(unit, around, ties=not isinstance(unit.file, SeedFile) and unit.file.deterministic)
     return () if orders is None else tuple(orders.unsettled())
 
 
 def query_shape(unit: Unit, around: Surroundings) -> Shape:
     """Columns and keys of a model's query, from its text alone."""
-    orders = _orders(unit, around)
+    orders = _orders(unit, around, ties=False)
     shape = Shape(None) if orders is None else orders.shape()
     names = tuple(column.name.lower() for column in unit.columns)
     return Shape(names, shape.keys if shape.columns == names or shape.columns is None else ())
@@ -85,7 +85,7 @@ def _keys_of_seed(seed: SeedFile) -> list[frozenset[str]]:
     return found
 
 
-def _orders(unit: Unit, around: Surroundings) -> Orders | None:
+def _orders(unit: Unit, around: Surroundings, *, ties: bool) -> Orders | None:
     analysis = unit.analysis
     reading = analysis.expanded if analysis is not None else None
     if analysis is None or reading is None or not unit.bound:
@@ -103,4 +103,5 @@ def _orders(unit: Unit, around: Surroundings) -> Orders | None:
         aggregates=around.aggregates,
         collation=around.collation,
         macros=frozenset(around.context.macros.by_name),
+        ties=ties,
     )

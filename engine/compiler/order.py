@@ -57,7 +57,9 @@ class _Select(NamedTuple):
 class Orders:
     """Looks at one statement."""
 
-    def __init__(self, reading: Reading, known: Known, *, aggregates: frozenset[str], collation: str, macros: frozenset[str]) -> None:
+    def __init__(
+        self, reading: Reading, known: Known, *, aggregates: frozenset[str], collation: str, macros: frozenset[str], ties: bool
+    ) -> None:
         """Nothing is looked at yet.
 
         Args:
@@ -66,12 +68,15 @@ class Orders:
             aggregates: names of all aggregates of the engine.
             collation: the default one of text; empty for binary.
             macros: names of the project's macros, of which nothing is known here.
+            ties: whether ties of windows, aggregates and ASOF joins are asked for. They matter where rows must be the same
+                again and nowhere else, and to know them takes the keys of all that is read.
         """
         self._reading = reading
         self._known = known
         self._aggregates = aggregates
         self._collation = collation
         self._macros = macros
+        self._ties = ties
         self._shapes: dict[int, Shape] = {}
         self._selects: dict[int, _Select] = {}
         self._may_expand = any(call.name in _EXPANDS or call.name in macros for call in reading.calls)
@@ -100,7 +105,7 @@ class Orders:
         if kind in QUERIES:
             found += self._modifiers(value)
             owner = value if kind == "SELECT_NODE" else None
-        elif kind == "JOIN" and value.get("ref_type") in {"POSITIONAL", "ASOF"}:
+        elif kind == "JOIN" and (value.get("ref_type") == "POSITIONAL" or (value.get("ref_type") == "ASOF" and self._ties)):
             found += self._joins(value)
         elif kind == "SUBQUERY" and value.get("subquery_type") in {"EXISTS", "NOT_EXISTS"}:
             self._visit(value["subquery"]["node"].get("from_table"), None, found)  # whether there is a row does not depend on which
@@ -109,7 +114,9 @@ class Orders:
             found += self._window(value, owner)
         elif owner is not None and kind == "FUNCTION":
             name = value.get("function_name", "").lower()
-            if name not in self._macros and not settling and (name in ORDERED or name in PICKED):
+            ordered = bool(value.get("order_bys", {}).get("orders"))
+            asked = name in ORDERED or name in PICKED if self._ties else name in ORDERED and not ordered
+            if asked and name not in self._macros and not settling:
                 found += self._aggregate(value, name, self._select(owner)._replace(grouped=None))
             settling = name in SETTLING and name not in self._macros
         for label, part in value.items():
@@ -223,7 +230,7 @@ class Orders:
     def _window(self, tree: Tree, owner: Tree) -> Iterator[Unsettled]:
         name = tree.get("function_name", "").lower()
         sensitive = tree.get("type") in _BY_POSITION or (tree.get("type") == "WINDOW_AGGREGATE" and name in ORDERED)
-        if not sensitive or tree.get("arg_orders"):
+        if not sensitive or tree.get("arg_orders") or (tree.get("orders") and not self._ties):
             return
         select = self._select(owner)
         orders = [each.get("expression", {}) for each in tree.get("orders", ())]
