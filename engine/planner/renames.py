@@ -54,7 +54,7 @@ def renames(desk: Desk) -> dict[str, Move]:
     for name in sorted(desk.selected):
         model = desk.compiled.models[name]
         old_name = model.file.renamed_from
-        if not old_name or model.kind == "ephemeral" or old_name in desk.compiled.models:
+        if not old_name or model.kind == "ephemeral" or old_name in desk.compiled.models or desk.options.adopt == name:
             continue
         old, new = desk.facts.head(old_name), desk.facts.head(name)
         if old.token is not None and new.token is None:
@@ -82,7 +82,7 @@ def moves_in_place(desk: Desk) -> dict[str, Move]:
     found = {}
     for name in sorted(desk.selected):
         model = desk.compiled.models[name]
-        if model.kind not in EXTENDED or name in desk.options.full_refresh:
+        if model.kind not in EXTENDED or name in desk.options.full_refresh or desk.options.adopt == name:
             continue
         before = former_place(desk, model)
         if before is not None and before.schema == model.schema:
