@@ -60,6 +60,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "L227": "offset in text cast to a timestamp without a zone (warning)",
     "L228": "view calls a project macro (warning)",
     "L229": "variable inside quotes is text (warning)",
+    "L230": "range of times ends as its last day begins",
     # contracts
     "C301": "contracted column is missing",
     "C302": "column that the contract does not have",

@@ -110,6 +110,8 @@ class Reading:
         self.casts: list[Cast] = []
         self.compared: list[tuple[str, Cast]] = []
         """Columns by name, and text literals that they are compared with."""
+        self.ranges: list[Tree] = []
+        """Comparisons that let an upper bound in."""
         self.parameters: list[tuple[str, int | None]] = []
         self.column_references: list[tuple[tuple[str, ...], int | None, int]] = []
         self.notes: set[str] = set()
@@ -243,6 +245,8 @@ class Reading:
                 self.calls.append(Call(node.get("function_name", "").lower(), offset, 0, table=False, ordered=True))
 
     def _comparison(self, node: Tree) -> None:
+        if node["type"] in {"COMPARE_BETWEEN", "COMPARE_LESSTHANOREQUALTO", "COMPARE_GREATERTHANOREQUALTO"}:
+            self.ranges.append(node)
         sides = [node.get(label, {}) for label in ("left", "right", "input", "lower", "upper")] + node.get("children", [])
         names = [side["column_names"][-1] for side in sides if side.get("type") == "COLUMN_REF" and side.get("column_names")]
         texts = [side for side in sides if side.get("literal", {}).get("kind") == "STRING"]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from interlock.engine.compiler.analysis import Analysis, Context
+from interlock.engine.compiler.bounds import day_bounds
 from interlock.engine.compiler.checks import Draft, draft
 from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel, CompiledSource, RestrictedSpan
 from interlock.engine.compiler.contracts import Promises, compared, promises_of
@@ -398,6 +399,23 @@ class Unit:
                 )
         for cast in (*reading.casts, *self._compared(reading, analysis, columns_of)):
             self._offset_lost(analysis, cast)
+        if reading.ranges:
+            self._days(reading, analysis, columns_of)
+
+    def _days(self, reading: Reading, analysis: Analysis, columns_of: Callable[[Node], tuple[Column, ...] | None]) -> None:
+        def types_of(name: str) -> set[str]:
+            return {column.type for node in analysis.nodes() for column in columns_of(node) or () if column.name.lower() == name}
+
+        for each in day_bounds(reading, types_of, analysis.context.values.given):
+            analysis.finding(
+                "L230",
+                f"a range of times ends as its last day begins: `{each.column}` is compared with {each.bound}",
+                "a day stands for its midnight, so that rows of that day after midnight are left out",
+                f"write `{each.column} >= … AND {each.column} < …` with the day after as the end, "
+                f"or `CAST({each.column} AS DATE)`; where midnight is meant, write the time out",
+                each.offset,
+                severity="error" if each.between else "warning",
+            )
 
     def _compared(self, reading: Reading, analysis: Analysis, columns_of: Callable[[Node], tuple[Column, ...] | None]) -> Iterator[Cast]:
         """Texts that are cast to a column's type because they are compared with it."""

@@ -21,7 +21,7 @@ FOUND = {
         "select '2025-01-01T08:00:00 UTC'::timestamp as x",
         "select try_cast('2025-01-01T08:00:00-05:00' as timestamp_ms) as x",
         "select id from raw.customers where naive > '2025-01-01T08:00:00+08'",
-        "select id from raw.customers where naive between '2025-01-01T08:00:00+08' and '2025-01-02'",
+        "select id from raw.customers where naive between '2025-01-01T08:00:00+08' and '2025-01-02 00:00:00'",
         "select id from raw.customers where naive in ('2025-01-01 08:00:00Z')",
     ],
     "L211": ["select 1 + 1", "select cast(id as int) from raw.orders"],
