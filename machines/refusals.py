@@ -29,6 +29,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "S120": "directory is not empty",
     "S121": "a variable that nothing reads",
     "S122": "the command line is not understood",
+    "S123": "nobody is there to be asked",
     # SQL, types and lineage
     "L200": "SQL does not parse",
     "L201": "the binder refuses (column, type, function)",

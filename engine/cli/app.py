@@ -497,5 +497,15 @@ def explain(
 
 def _acted(call: Invocation, result: ActResult) -> int:
     """Show an act's answer; what was shown when it was asked is not said twice."""
+    from interlock.engine.diagnostics import Diagnostic  # noqa: PLC0415
+
     said_already = call.console.asked and not call.console.json
+    if call.console.unanswered and result.done == "no":
+        unasked = Diagnostic(
+            code="S123",
+            summary=f"{result.act} was not done: nobody is there to be asked",
+            because="it is asked about on a terminal, and standard input is none",
+            remedy="look at what it would do, then say `--yes`",
+        )
+        result = msgspec.structs.replace(result, findings=(*result.findings, unasked))
     return call.console.answer(msgspec.structs.replace(result, shown=()) if said_already else result)

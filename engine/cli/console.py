@@ -33,6 +33,8 @@ class Console:
         self.json = json
         self.command = ""
         self.asked = False
+        self.unanswered = False
+        """An act had to be asked about, and nobody is there."""
         """Whether a person was shown what an act does."""
         self.redact: Redactor = nothing_secret
         self._environment = environment
@@ -132,7 +134,7 @@ class Console:
         self.asked = True
         self.tell("".join(printable(line) + "\n" for line in lines))
         if not _asks(sys.stdin):
-            self.tell("nobody is there to be asked: `--yes` does it\n")
+            self.unanswered = True
             return False
         self.tell("do it? [y/N] ")
         try:

@@ -140,12 +140,17 @@ def test_an_act_shows_what_it_does_and_asks(said: str, expected: bool, api: Any,
 
 def test_without_a_terminal_only_yes_is_a_yes(api: Any, interlock_: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     answers = asked(api, monkeypatch, "y\n", terminal=False)
-    assert "--yes" in interlock_("adopt", "a").err
+    ran = interlock_("adopt", "a")
+    assert ran.err.startswith("drops main.a (5 rows)\n")
+    assert "error[S123]: adopt" in ran.err + ran.out
+    assert "--yes" in ran.err + ran.out
     ran = interlock_("ledger", "accept-warehouse", "--yes", "--reason", "restored a backup")
     assert answers == [False, True]
     assert ran.err == ""
     assert "drops main.a (5 rows)" in ran.out
     assert api.called[2]["reason"] == "restored a backup"
+    told = json.loads(interlock_("adopt", "a", "--json").out)
+    assert [finding["code"] for finding in told["findings"]] == ["S123"]
 
 
 def test_each_other_command_calls_its_use_case(api: Any, interlock_: Run) -> None:
