@@ -220,7 +220,7 @@ def ls(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = ())
     Raises:
         Refused: a selector matches nothing, or the project is empty.
     """
-    from interlock.engine.cases.reading import compiled_for_reading  # noqa: PLC0415
+    from interlock.engine.cases.reading import compiled_for_reading, ended_with  # noqa: PLC0415
     from interlock.engine.compiler.kept import briefs  # noqa: PLC0415
 
     ground = _ground(ctx, writes=False)
@@ -238,7 +238,7 @@ def ls(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str] = ())
         for model in sorted(briefs(compiled.models), key=lambda each: (each.layer, each.name))
         if model.name in selected
     )
-    return ListResult(command="ls", outcome="done", exit_code=0, nodes=nodes, said=said, **_where(ground))
+    return ListResult(command="ls", **ended_with(ground), nodes=nodes, said=said, **_where(ground))
 
 
 def show(ctx: Context, model: str, *, limit: int | None = None) -> ShowResult:

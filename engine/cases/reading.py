@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
+from typing import Any
 
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled
-from interlock.engine.diagnostics import Refused
+from interlock.engine.diagnostics import Outcome, Refused
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.reader import LedgerWhole, read
+from interlock.engine.outcome import exit_of
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.selection import Request, digests_of_heads, select_in
 from interlock.engine.warehouse.protocol import Reader
@@ -66,3 +68,10 @@ def compiled_for_reading(ground: Ground, select: Sequence[str], exclude: Sequenc
     request = Request(select=tuple(select), exclude=tuple(exclude))
     selected, said = select_in(ground, compiled, request, digests_of_heads(fold))
     return compiled, selected, said
+
+
+def ended_with(ground: Ground) -> dict[str, Any]:
+    """How a command ends that tells what the files say: what could not be read of them is told beside it, and is no success."""
+    errors = tuple(finding for finding in ground.project.findings if finding.severity == "error")
+    outcome: Outcome = "partial" if errors else "done"
+    return {"outcome": outcome, "exit_code": exit_of(outcome), "findings": errors}

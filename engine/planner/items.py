@@ -20,6 +20,9 @@ from interlock.engine.warehouse.protocol import HeadRow, RelationSeen, Statement
 from interlock.machines.evidence import CheckPin, Column, Head, Missing, Present, ReceiptBody, SourceSeen, Span
 from interlock.machines.records import digest_of
 
+_FILES = "its file sources"
+"""A scan of files has the name of the function that reads them, which nobody wrote."""
+
 
 def token_of(project: str, model: str, head: str | None, definition: str) -> str:
     """What a relation's comment will carry; known when planned, for a COMMENT takes no parameter."""
@@ -196,7 +199,8 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
             notes.append(
                 f"restrict: rows with {pairs} below {bounds.ranges[0].low if bounds.ranges else low} are not read, which changes what the text means"
             )
-        notes += [f"reads all of {name}; `restrict` can change that" for name in frame.desk.facts.reads_all.get(model.name, ())]
+        whole = (_FILES if name.upper().startswith("READ_") else name for name in frame.desk.facts.reads_all.get(model.name, ()))
+        notes += [f"reads all of {name}; `restrict` can change that" for name in dict.fromkeys(whole)]
         if choice.action == "append" and model.notes:
             notes.append(
                 f"the query has {', '.join(model.notes)}: rows at the watermark must come out as they were written, or the run refuses"

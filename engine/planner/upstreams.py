@@ -63,13 +63,14 @@ def _refused(desk: Desk, model: CompiledModel, upstream: CompiledModel, *, is_bo
         return None
     name = upstream.name
     along = f"select `+{model.name}`, which takes `{name}` along, or run `+{name}` first"
+    too = f"build it first: `interlock run --select +{name}`, or select it too: `--select +{model.name}`"
     head, seen, body = desk.facts.head(name), desk.seen(upstream), desk.facts.body(name)
     if head.token is None or seen is None:
-        return refuse("P411", f"it reads `{name}`, which is not built in this target", f"select it too: `+{model.name}`")
+        return refuse("P411", f"it reads `{name}`, which is not built in this target", too)
     place = f"{seen.schema}.{seen.name}"
     if seen.token != head.token and earlier_of(desk, upstream) is not None:
         because = f"it reads `{name}`, and what stands at {place} is of an earlier run: its last one made it at another place"
-        return refuse("P411", because, f"select it too: `+{model.name}`")
+        return refuse("P411", because, too)
     if seen.token != head.token:
         return refuse("P417", f"it reads `{name}`, and what stands at {place} is not what we made", f"run `+{name}` first, which says more")
     if not is_bound or body is None:
