@@ -85,7 +85,7 @@ def compile_(
     watch: Annotated[bool, typer.Option("--watch", help="Compile again whenever a file of the project changes; Ctrl-C ends it.")] = False,
     json: o.Json = False,
 ) -> int:
-    """Check every model: SQL, names, types, contracts. Touches no warehouse."""
+    """Check every model: SQL, names, types, contracts. Writes nothing; reads a warehouse only for columns of sources that are not declared."""
     from interlock.engine import api  # noqa: PLC0415
 
     del json

@@ -32,6 +32,8 @@ from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.protocol import RelationSeen
 from interlock.machines.evidence import ReceiptBody
 
+_OTHERWISE = "make them equal first; or move it away, drop it, or give the model another `alias`"
+
 
 def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -> Choice:
     """The action for one selected model.
@@ -221,9 +223,7 @@ def _adopt(model: CompiledModel, seen: RelationSeen | None) -> Choice:
             "change `materialized`, or drop the relation",
         )
     if not same_columns(output_columns(model, seen.columns), model.columns):
-        return refuse(
-            "P427", "its columns are not those of the model: " + columns_differ(seen.columns, model.columns), "make them equal first"
-        )
+        return refuse("P427", "its columns are not those of the model: " + columns_differ(seen.columns, model.columns), _OTHERWISE)
     if model.kind == "snapshot" and [column.name for column in seen.columns[-2:]] != list(VALIDITY):
         return refuse("P427", "it has no validity columns", "a snapshot ends with `valid_from` and `valid_to`")
     return Choice(action="adopt", reasons=("asked: what stands there is taken as it is",))

@@ -138,7 +138,8 @@ def _untouched(body: PlanBody) -> list[str]:
     planned = {f"{item.schema}.{item.relation}" for item in body.items if item.action == "drop"}
     orphans = [orphan for orphan in body.orphans if orphan.relation not in planned]
     if orphans:
-        lines += ["", f"{counted(len(orphans), 'relation')} that no model makes any more (`--drop-orphans` plans to drop them)"]
+        acts = "`--drop-orphans` plans to drop them; a renamed model says `renamed_from`"
+        lines += ["", f"{counted(len(orphans), 'relation')} that no model makes any more ({acts})"]
         lines += [f"  {one_line(orphan.relation)}, made for {one_line(orphan.model)}" for orphan in orphans]
     return lines
 
