@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.planner.choice import Choice, Desk, refuse
 from interlock.engine.planner.facts import same_columns
-from interlock.engine.warehouse.duckdb.dependents import Place, bindable
+from interlock.engine.warehouse.duckdb.dependents import Place, bindable, names_in
 from interlock.engine.warehouse.protocol import RelationSeen
 
 MAKES = frozenset({"create", "replace", "convert"})
@@ -21,11 +21,12 @@ def readers_of(desk: Desk, chosen: Mapping[str, Choice], gone: frozenset[str | N
     """
     strangers: dict[str, list[RelationSeen]] = {}
     found: dict[str, list[RelationSeen]] = {}
+    standing = _standing(desk, chosen)
     for name, choice in chosen.items():
         if choice.action not in MAKES:
             continue
         model = desk.compiled.models[name]
-        found[name] = _ours(desk, model, chosen)
+        found[name] = _ours(desk, model, standing)
         for schema, view in desk.facts.dependents.get(_place(model), ()):
             seen = desk.facts.catalog.find(schema, view)
             if seen is not None and (seen.token is None or seen.token not in gone):
@@ -38,17 +39,27 @@ def readers_of(desk: Desk, chosen: Mapping[str, Choice], gone: frozenset[str | N
     return {name: tuple(sorted(views, key=lambda view: (view.schema, view.name))) for name, views in found.items() if views}
 
 
-def _ours(desk: Desk, model: CompiledModel, chosen: Mapping[str, Choice]) -> list[RelationSeen]:
+def _standing(desk: Desk, chosen: Mapping[str, Choice]) -> list[tuple[str, RelationSeen, bool]]:
+    """Views of the project that stand as they were left and are not made anew: name, what stands, whether it is as its file says."""
     found = []
-    for name in desk.compiled.children.get(model.name, ()):
-        child = desk.compiled.models[name]
-        if child.kind != "view" or (name in chosen and chosen[name].action in MAKES):
+    for name, view in desk.compiled.models.items():
+        choice = chosen.get(name)
+        if view.kind != "view" or (choice is not None and choice.action in MAKES):
             continue
-        seen = desk.seen(child)
-        token = desk.facts.head(name).token
+        seen, token = desk.seen(view), desk.facts.head(name).token
         if seen is not None and seen.kind == "view" and token is not None and seen.token == token:
-            found.append(seen)
+            found.append((name, seen, choice is not None and choice.action in ("no_op", "recheck")))
     return found
+
+
+def _ours(desk: Desk, model: CompiledModel, standing: Iterable[tuple[str, RelationSeen, bool]]) -> list[RelationSeen]:
+    """Of these the readers of a model. What a view's file says now counts only where it is selected and kept; else the text that stands tells."""
+    children = frozenset(desk.compiled.children.get(model.name, ()))
+    return [seen for name, seen, is_kept in standing if name in children or (not is_kept and _names(seen, model))]
+
+
+def _names(view: RelationSeen, model: CompiledModel) -> bool:
+    return model.relation.lower() in (view.text or "").lower() and _place(model) in names_in(view)
 
 
 def broken_views(
@@ -82,7 +93,10 @@ def readers_left(
     places = desk.facts.dependents.get(old, ())
     strangers = [seen for place in places if (seen := desk.facts.catalog.find(*place)) is not None and seen.token not in gone]
     sound = bindable(desk.facts.catalog, strangers, {}) if strangers else frozenset()
-    left = [*_ours(desk, model, chosen), *(view for view in strangers if (view.schema.lower(), view.name.lower()) in sound)]
+    left = [
+        *_ours(desk, model, _standing(desk, chosen)),
+        *(view for view in strangers if (view.schema.lower(), view.name.lower()) in sound),
+    ]
     return tuple(sorted(f"{view.schema}.{view.name}" for view in left))
 
 

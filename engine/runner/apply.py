@@ -169,8 +169,7 @@ def run(
         if saved is None:
             save(ground.directory, planned)
         found = differences_now(place, planned, sight)
-        if not any(difference.code in ("P404", "P405") for difference in found) or sight.finding.decision == "proceed":
-            sight = _founded(place, sight, planned.body, found)
+        sight = _founded(place, sight, planned.body, found)
         return carry_on(place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is)
 
 
