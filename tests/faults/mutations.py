@@ -266,8 +266,8 @@ OF_WRITING = (
     of_runner(
         "nothing has changed since the plan",
         "apply",
-        "        found = differences_now(place, planned, sight)\n        if not any",
-        "        found = ()\n        if not any",
+        "        found = differences_now(place, planned, sight)\n        sight = _founded",
+        "        found = ()\n        sight = _founded",
         *scenario("changed_between_plan_and_apply"),
     ),
     of_runner(
