@@ -117,8 +117,12 @@ def _compiled(
 
 def _check_model(reader: DuckDBReader, sight: Sight, model: CompiledModel, as_of: str) -> ModelChecks:
     rel = relation(model.schema, model.relation)
+    foreign = _foreign(reader, sight, model)
     verdicts = []
     for check in model.checks:
+        if foreign:
+            verdicts.append(_unknown(check, foreign))
+            continue
         probe = check_sql.probe(check, rel, as_of)
         own = check_sql.statement(check, rel)
         text = f"SELECT {probe.expression} FROM {rel} AS interlock_t" if probe is not None else own.text if own is not None else ""
@@ -132,13 +136,29 @@ def _check_model(reader: DuckDBReader, sight: Sight, model: CompiledModel, as_of
     return ModelChecks(model=model.name, verdicts=tuple(verdicts), ranges=ranges)
 
 
+def _foreign(reader: DuckDBReader, sight: Sight, model: CompiledModel) -> str:
+    """Why what stands in a model's place says nothing of the model; empty where its last run left it so."""
+    place = f"{model.schema}.{model.relation}"
+    head = next((head for head in sight.heads if head.model == model.name), None)
+    seen = reader.catalog().find(model.schema, model.relation)
+    if seen is None:
+        return f"nothing stands at {place}"
+    if head is None or head.token is None:
+        return f"no run made what stands at {place}"
+    return "" if seen.token == head.token else f"what stands at {place} is not what its last run left"
+
+
+def _unknown(check: CompiledCheck, because: str) -> CheckVerdict:
+    because = f"it could not be evaluated: {because}"
+    return CheckVerdict(check=check.check.name, severity=check.check.severity, outcome="not_evaluated", failing=None, because=because)
+
+
 def _verdict(reader: DuckDBReader, check: CompiledCheck, text: str) -> CheckVerdict:
     name, severity = check.check.name, check.check.severity
     try:
         answer: dict[str, Any] = reader.query(text)[0][0]
     except WarehouseError as error:
-        because = f"it could not be evaluated: {error.message}"
-        return CheckVerdict(check=name, severity=severity, outcome="not_evaluated", failing=None, because=because)
+        return _unknown(check, error.message)
     failing = answer["failing"]
     because = check_sql.because_of(failing, answer.get("sample"))
     return CheckVerdict(
@@ -176,6 +196,18 @@ def compare_model(ground: Ground, name: str) -> dict[str, Any]:
         head = sight.fold.head(name)
         if head.token is None:
             raise refused("P411", f"`{name}` is not built in this target", remedy=f"run it: `interlock run --select {name}`")
+        if foreign := _foreign(reader, sight, model):
+            raise refused(
+                "P417", f"`{name}` cannot be compared", because=foreign, remedy=f"see `interlock plan --select {name}`: it says what helps"
+            )
+        written_by = head.watermark.column if head.watermark is not None else ""
+        if written_by and written_by.lower() != column.name.lower():
+            raise refused(
+                "P412",
+                f"`{name}` cannot be compared",
+                because=f"its rows were written by the watermark `{written_by}`, and it says `{column.name}` now",
+                remedy=f"see `interlock plan --select {name}`: it says what helps",
+            )
         try:
             return _compare(reader, model, column.name, column.type, head.watermark.high if head.watermark is not None else None)
         except WarehouseError as error:

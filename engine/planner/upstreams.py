@@ -72,7 +72,11 @@ def _refused(desk: Desk, model: CompiledModel, upstream: CompiledModel, *, is_bo
         because = f"it reads `{name}`, and what stands at {place} is of an earlier run: its last one made it at another place"
         return refuse("P411", because, too)
     if seen.token != head.token:
-        return refuse("P417", f"it reads `{name}`, and what stands at {place} is not what we made", f"run `+{name}` first, which says more")
+        return refuse(
+            "P417",
+            f"it reads `{name}`, and what stands at {place} is not what we made",
+            f"see `interlock plan --select {name}`, which says what helps",
+        )
     if not is_bound or body is None:
         return None
     if definition_moved(desk.compiled, upstream, body):

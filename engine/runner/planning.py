@@ -175,12 +175,13 @@ def _check_options(options: Options, selected: frozenset[str], compiled: Compile
                 )
             )
     ranged = options.range_low is not None or options.range_high is not None
-    if ranged and not any(compiled.models[name].kind == "incremental" for name in selected):
+    incremental = [name for name in selected if compiled.models[name].kind == "incremental"]
+    if ranged and all(name in options.full_refresh for name in incremental):
         findings.append(
             Diagnostic(
                 code="P422",
                 summary="--from and --to were given",
-                because="no selected model is incremental",
+                because="a full refresh makes all rows anew, whatever the range" if incremental else "no selected model is incremental",
                 remedy="select an incremental model, or take them out",
             )
         )
