@@ -336,6 +336,18 @@ def test_receipts_and_heads_of_models_that_share_it_go_in_together(shop: Shop) -
     assert reader.receipts(PROJECT, ["rec3", "rec4"]) == {}
 
 
+def test_a_model_of_a_shared_transaction_without_a_commit_permit_stops_all(shop: Shop) -> None:
+    session = shop.prepared("m", "n")
+    first, second = write_permit(model="m", anchor="a1"), write_permit(model="n", anchor="a2")
+    transaction = session.begin(first, second)
+    transaction.publish(PROJECT, [(first, move("m", "rec1")), (second, move("n", "rec2"))])
+    with pytest.raises(WarehouseError) as caught:
+        transaction.commit(commit_permit("rec1", "a1"))
+    assert caught.value.code == "W612"
+    transaction.rollback()
+    assert not session.reader().receipt_exists(PROJECT)
+
+
 @pytest.mark.parametrize("case", ["a model of no permit", "the permit of another", "a permit without the fence", "twice", "another run"])
 def test_a_row_that_no_permit_covers_is_not_published(case: str, shop: Shop) -> None:
     session = shop.prepared("m", "n")
