@@ -22,7 +22,7 @@ from interlock.engine.runner.selection import Request
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation, string
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 from interlock.engine.warehouse.duckdb.session import refusal
-from interlock.engine.warehouse.protocol import WarehouseError
+from interlock.engine.warehouse.protocol import HeadRow, WarehouseError
 from interlock.machines.evidence import CheckVerdict
 
 SHOWN_MAX = 5
@@ -57,7 +57,8 @@ def check_models(
                 because="no selected model has a check, and no source of theirs promises anything",
                 remedy="add [[checks]] to a sidecar, or select other models",
             )
-        models = tuple(_check_model(reader, sight, model, as_of) for model in asked)
+        heads = {head.model: head for head in sight.heads}
+        models = tuple(_check_model(reader, sight, heads.get(model.name), model, as_of) for model in asked)
         return models, sources, (*findings, *of_sources)
 
 
@@ -115,9 +116,9 @@ def _compiled(
     return bound.compiled, bound.findings, bound.selected
 
 
-def _check_model(reader: DuckDBReader, sight: Sight, model: CompiledModel, as_of: str) -> ModelChecks:
+def _check_model(reader: DuckDBReader, sight: Sight, row: HeadRow | None, model: CompiledModel, as_of: str) -> ModelChecks:
     rel = relation(model.schema, model.relation)
-    foreign = _foreign(reader, sight, model)
+    foreign = _foreign(reader, row, model)
     verdicts = []
     for check in model.checks:
         if foreign:
@@ -136,16 +137,15 @@ def _check_model(reader: DuckDBReader, sight: Sight, model: CompiledModel, as_of
     return ModelChecks(model=model.name, verdicts=tuple(verdicts), ranges=ranges)
 
 
-def _foreign(reader: DuckDBReader, sight: Sight, model: CompiledModel) -> str:
+def _foreign(reader: DuckDBReader, row: HeadRow | None, model: CompiledModel) -> str:
     """Why what stands in a model's place says nothing of the model; empty where its last run left it so."""
     place = f"{model.schema}.{model.relation}"
-    head = next((head for head in sight.heads if head.model == model.name), None)
     seen = reader.catalog().find(model.schema, model.relation)
     if seen is None:
         return f"nothing stands at {place}"
-    if head is None or head.token is None:
+    if row is None or row.token is None:
         return f"no run made what stands at {place}"
-    return "" if seen.token == head.token else f"what stands at {place} is not what its last run left"
+    return "" if seen.token == row.token else f"what stands at {place} is not what its last run left"
 
 
 def _unknown(check: CompiledCheck, because: str) -> CheckVerdict:
@@ -196,7 +196,7 @@ def compare_model(ground: Ground, name: str) -> dict[str, Any]:
         head = sight.fold.head(name)
         if head.token is None:
             raise refused("P411", f"`{name}` is not built in this target", remedy=f"run it: `interlock run --select {name}`")
-        if foreign := _foreign(reader, sight, model):
+        if foreign := _foreign(reader, next((each for each in sight.heads if each.model == name), None), model):
             raise refused(
                 "P417", f"`{name}` cannot be compared", because=foreign, remedy=f"see `interlock plan --select {name}`: it says what helps"
             )
