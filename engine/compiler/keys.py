@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 from interlock.engine.compiler.functions import ORDERED, PICKED
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.order import Orders, Shape, Unsettled
-from interlock.engine.compiler.proofs import relation_never_null
+from interlock.engine.compiler.proofs import NOTHING, relation_never_null
 from interlock.engine.project.project import SeedFile, Unique
 from interlock.engine.warehouse.duckdb.parser import Tree
 
@@ -57,7 +57,7 @@ def relation_shape(node: Node, around: Surroundings) -> Shape:
     ]
     keys: list[frozenset[str]] = []
     if asked and unit.kind not in {"view", "ephemeral"}:  # the proof is not worked out where nothing rests on it
-        never_null = relation_never_null(node, around)
+        never_null = relation_never_null(node, around, NOTHING)  # what sources promise is not asked for an order's sake
         keys = [key for key in asked if key <= never_null]
     match unit.kind:
         case "view" | "ephemeral" | "table":

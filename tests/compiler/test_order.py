@@ -176,3 +176,14 @@ def test_under_a_collation_texts_that_differ_may_be_equal(tmp_path: Path) -> Non
     config = '[project]\nid = "abc"\nname = "shop"\n[targets.dev]\ntype = "duckdb"\npath = "dev.duckdb"\n[targets.dev.settings]\ndefault_collation = "nocase"\n'
     text = "select distinct status from raw.orders order by status limit 3"
     assert compiled(tmp_path, {"interlock.toml": config, "models/m.sql": text}).models["m"].unsettled == ("LIMIT",)
+
+
+def test_what_a_source_promises_makes_no_key_since_nobody_asks_it_for_an_order(tmp_path: Path) -> None:
+    files = {
+        "sources.toml": '[sources."raw.t".columns]\nid = { type = "BIGINT", nullable = false }\n',
+        "models/o.sql": "select id, id % 3 as v from raw.t",
+        "models/o.toml": 'materialized = "table"\n[[checks]]\nunique = ["id"]\n',
+        "models/m.sql": "select v from o order by id limit 3",
+        "models/m.toml": STRICT,
+    }
+    assert the(compiled(tmp_path, files), "L217").subject == "m"
