@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, assert_never
 
 from interlock.engine.compiler.functions import ORDERED, PICKED
 from interlock.engine.compiler.names import Node
-from interlock.engine.compiler.order import Orders, Shape, Unsettled
+from interlock.engine.compiler.order import Orders, Unsettled
+from interlock.engine.compiler.order_shapes import Shape
 from interlock.engine.compiler.proofs import NOTHING, relation_never_null
 from interlock.engine.project.project import SeedFile, Unique
 from interlock.engine.warehouse.duckdb.parser import Tree

@@ -16,7 +16,8 @@ from interlock.engine.compiler.digests import (
 )
 from interlock.engine.compiler.keys import query_shape, unsettled_in
 from interlock.engine.compiler.names import Node
-from interlock.engine.compiler.order import PICKS, Shape
+from interlock.engine.compiler.order import PICKS
+from interlock.engine.compiler.order_shapes import Shape
 from interlock.engine.compiler.outputs import Output, OutputNames, misplaced, unnamed
 from interlock.engine.compiler.proofs import GIVEN, NOTHING, PROMISED, TABLES, Premise, query_never_null
 from interlock.engine.compiler.reading import Cast, Reading
