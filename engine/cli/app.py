@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import msgspec
 import typer
 
 from interlock.engine.cli import options as o
@@ -14,12 +13,12 @@ from interlock.engine.cli.arguments import on_change as on_change_pairs
 from interlock.engine.cli.audit import audit
 from interlock.engine.cli.drawing import register as register_drawings
 from interlock.engine.cli.imports import imports
+from interlock.engine.cli.ledgers import acted, ledger
 from interlock.engine.cli.pins import sources
 from interlock.engine.cli.reporting import register as register_report
 
 if TYPE_CHECKING:
     from interlock.engine.cli.invocation import Invocation
-    from interlock.engine.results import ActResult
 
 app = typer.Typer(
     name="interlock",
@@ -30,7 +29,6 @@ app = typer.Typer(
     no_args_is_help=False,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-ledger = typer.Typer(help="Acts on the ledger.", pretty_exceptions_enable=False, rich_markup_mode=None)
 app.add_typer(ledger, name="ledger")
 app.add_typer(audit, name="audit")
 register_drawings(app)
@@ -377,7 +375,7 @@ def adopt(
     del json
     call = _call(ctx)
     context = call.open(project=project, target=target, variables=variables, wait=wait)
-    return _acted(call, api.adopt(context, model, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
+    return acted(call, api.adopt(context, model, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
 
 
 @app.command(epilog="Example: interlock reset --target dev")
@@ -398,69 +396,7 @@ def reset(
     del json
     call = _call(ctx)
     context = call.open(project=project, target=target, variables=variables, wait=wait)
-    return _acted(call, api.reset(context, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
-
-
-@ledger.command("accept-warehouse", epilog='Example: interlock ledger accept-warehouse --target dev --reason "restored a backup"')
-def accept_warehouse(
-    ctx: typer.Context,
-    *,
-    yes: o.Yes = False,
-    reason: o.Reason = "",
-    project: o.Project = None,
-    target: o.Target = None,
-    variables: o.Variables = None,
-    wait: o.Wait = None,
-    json: o.Json = False,
-) -> int:
-    """Go on from what the warehouse says. For when the ledger is lost or says otherwise; shows what it found, and asks first."""
-    from interlock.engine import api  # noqa: PLC0415
-
-    del json
-    call = _call(ctx)
-    context = call.open(project=project, target=target, variables=variables, wait=wait)
-    return _acted(call, api.accept_warehouse(context, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
-
-
-@ledger.command(epilog="Example: interlock ledger attach old.duckdb.interlock --target dev")
-def attach(
-    ctx: typer.Context,
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the ledger lies now; e.g. old.duckdb.interlock")],
-    *,
-    yes: o.Yes = False,
-    reason: o.Reason = "",
-    project: o.Project = None,
-    target: o.Target = None,
-    wait: o.Wait = None,
-    json: o.Json = False,
-) -> int:
-    """Bring a ledger to its database. For a database that was moved or renamed; copies, shows what it found, and asks first."""
-    from interlock.engine import api  # noqa: PLC0415
-
-    del json
-    call = _call(ctx)
-    context = call.open(project=project, target=target, variables=None, wait=wait)
-    return _acted(call, api.attach(context, directory, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
-
-
-@ledger.command(epilog="Example: interlock ledger archive --target dev")
-def archive(
-    ctx: typer.Context,
-    *,
-    yes: o.Yes = False,
-    reason: o.Reason = "",
-    project: o.Project = None,
-    target: o.Target = None,
-    wait: o.Wait = None,
-    json: o.Json = False,
-) -> int:
-    """Close what the ledger has so far, and pack it. Every record stays readable and is verified as before; asks first."""
-    from interlock.engine import api  # noqa: PLC0415
-
-    del json
-    call = _call(ctx)
-    context = call.open(project=project, target=target, variables=None, wait=wait)
-    return _acted(call, api.archive(context, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
+    return acted(call, api.reset(context, confirm=lambda lines: call.console.confirmed(lines, yes=yes), reason=reason))
 
 
 @app.command(epilog="Example: interlock doctor --target dev")
@@ -493,19 +429,3 @@ def explain(
 
     del json
     return _call(ctx).console.answer(api.explain(code))
-
-
-def _acted(call: Invocation, result: ActResult) -> int:
-    """Show an act's answer; what was shown when it was asked is not said twice."""
-    from interlock.engine.diagnostics import Diagnostic  # noqa: PLC0415
-
-    said_already = call.console.asked and not call.console.json
-    if call.console.unanswered and result.done == "no":
-        unasked = Diagnostic(
-            code="S123",
-            summary=f"{result.act} was not done: nobody is there to be asked",
-            because="it is asked about on a terminal, and standard input is none",
-            remedy="look at what it would do, then say `--yes`",
-        )
-        result = msgspec.structs.replace(result, findings=(*result.findings, unasked))
-    return call.console.answer(msgspec.structs.replace(result, shown=()) if said_already else result)
