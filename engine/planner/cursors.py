@@ -13,6 +13,7 @@ from typing import Any, Literal
 from interlock.engine.planner.facts import CursorFacts
 from interlock.engine.project.durations import duration
 from interlock.engine.project.project import ModelFile
+from interlock.engine.warehouse.duckdb.limits import greatest, least
 from interlock.engine.warehouse.duckdb.quoting import string
 from interlock.engine.warehouse.duckdb.write import bucket
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
@@ -89,6 +90,13 @@ def open_ended(file: ModelFile, type_: str) -> str:
     return ""
 
 
+def held_for_want_of_an_end(column: str, type_: str, until: str | None) -> str:
+    """Why rows at the last value of a type are held, in words, and what helps; empty where the end is another one."""
+    if until is None or until != greatest(type_):
+        return ""
+    return f"rows with {column} {until} are held: no end can be named after the last value of {type_}; CAST it to a wider type to load them"
+
+
 def observe(reader: Reader, wishes: Sequence[Wish]) -> tuple[dict[str, CursorFacts], dict[str, str]]:
     """Ask for all of them in one query. Where that fails, each by itself: one model's bad rows are no other model's.
 
@@ -131,7 +139,10 @@ def _less_lookback(wish: Wish) -> str | None:
         return value
     back = duration(wish.lookback)
     if isinstance(back, int):
-        return f"CAST({value} - {back} AS {wish.type})"
+        # Before the first value of its type there is nothing to look back at.
+        whole = f"CAST({value} - {back} AS {wish.type})"
+        first = least(wish.type)
+        return whole if first is None else f"coalesce(TRY({whole}), {_cast(first, wish.type)})"
     seconds = back.days * 86400 + back.seconds
     whole_days = f"to_days({back.days})" if back.seconds == 0 else f"to_seconds({seconds})"
     return f"CAST({value} - {whole_days} AS {wish.type})"
@@ -148,8 +159,10 @@ def _upper(wish: Wish) -> str | None:
     end = f"(SELECT coalesce(TRY(m.greatest + 1), m.greatest) FROM ({greatest}) AS m)"
     if wish.high is None:
         return end
-    # The stretch of the watermark is made again even where the source has less by now.
-    return f"greatest({end}, TRY({_cast(wish.high, wish.type)} + 1))"
+    # The stretch of the watermark is made again even where the source has less by now. Where the watermark is the last value
+    # of its type, nothing can lie beyond it, so the end is open.
+    after = f"TRY({_cast(wish.high, wish.type)} + 1)"
+    return f"CASE WHEN {after} IS NOT NULL THEN greatest({end}, {after}) END"
 
 
 def _collated(wish: Wish) -> str:

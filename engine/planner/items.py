@@ -7,7 +7,7 @@ from typing import Literal
 
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.planner.choice import VALIDITY, Choice, Desk, definition_moved, files_of, relation_kind
-from interlock.engine.planner.cursors import open_ended, until_of
+from interlock.engine.planner.cursors import held_for_want_of_an_end, open_ended, until_of
 from interlock.engine.planner.facts import head_of, target_of
 from interlock.engine.planner.frame import Frame, cursor_column, key_of, rows_checks, strategy_of, validity_type
 from interlock.engine.planner.plan import WRITES_ROWS, Bounds, Item
@@ -209,6 +209,8 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
             notes.append("rows deleted at the source stay")
     if bounds is not None and bounds.open_ended:
         notes.append(bounds.open_ended)
+    if bounds is not None and (held := held_for_want_of_an_end(bounds.column, bounds.type, bounds.until)):
+        notes.append(held)
     if choice.full and model.name in frame.desk.options.allow_shrink:
         notes.append("it may end with fewer rows than it has: --allow-shrink")
     return tuple(notes)

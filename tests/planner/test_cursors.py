@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from interlock.engine.planner.cursors import Wish, gaps, merged, observe, until_of
 from interlock.engine.project.project import ModelFile
+from interlock.engine.warehouse.duckdb.limits import greatest, least
+from interlock.engine.warehouse.duckdb.write import bucket
 from interlock.machines.evidence import Span
 
 NOON = datetime(2024, 1, 10, 12, 0, 0, 5, tzinfo=UTC)
@@ -105,3 +107,22 @@ def test_merging_keeps_every_value_and_overlaps_nowhere(pairs: list[tuple[int, i
     assert sorted({*inside, *(v for s in gaps(result, order, "30") for v in range(int(s.low), int(s.high)))}) == (
         list(range(min(inside), max(inside) + 1)) if inside else []
     )
+
+
+@pytest.mark.parametrize("type_", ["TINYINT", "USMALLINT", "INTEGER", "UBIGINT", "HUGEINT"])
+@pytest.mark.parametrize("width", [1, 7, 200, 30_000])
+def test_a_range_begins_within_its_type(type_: str, width: int) -> None:
+    first, last = int(least(type_) or "0"), int(greatest(type_) or "0")
+    for value in {first, first + 1, max(first, -7), max(first, -1), 0, 1, 100, last - 1, last}:
+        start = bucket("v", str(width), type_)
+        answer = Asker().query(f"SELECT CAST({start} AS VARCHAR), typeof({start}) FROM (SELECT CAST('{value}' AS {type_}) AS v)")
+        assert answer == [(str(max(first, value // width * width)), type_)]
+
+
+def test_what_is_looked_back_at_begins_within_its_type() -> None:
+    asked = [
+        wish(type="UINTEGER", high="5", width=None, until=None, lookback="10"),
+        wish(model="d", type="DECIMAL(4,1)", high="-999.0", width=None, until=None, lookback="10"),
+    ]
+    found = observe(Asker(), asked)[0]  # type: ignore[arg-type]
+    assert (found["m"].low, found["d"].low) == ("0", "-999.9")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from interlock.engine.warehouse.duckdb.limits import least
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in, string
 from interlock.engine.warehouse.protocol import Statement
 from interlock.machines.evidence import Column, Span
@@ -85,8 +86,13 @@ def bucket(expression: str, width: str | None, type_: str) -> str:
     """The start of the partition that a value lies in: of a time, or of integer ranges of a width."""
     if width is None:
         return expression
-    if width.isdigit():
-        return f"(({expression}) - ((({expression}) % {width} + {width}) % {width}))"
+    first = least(type_)
+    if width.isdigit() and first is not None:
+        # A range may begin before the first value of the type does; TRY takes no aggregate, so the value has a name.
+        value, over = "interlock_v", f"interlock_v % {width}"
+        below = f"coalesce(TRY(CAST({value} - {over} - {width} AS {type_})), CAST({string(first)} AS {type_}))"
+        start = f"CASE WHEN {over} < 0 THEN {below} ELSE CAST({value} - {over} AS {type_}) END"
+        return f"(SELECT {start} FROM (SELECT {expression} AS {value}))"
     return f"CAST(date_trunc({string(width)}, {expression}) AS {type_})"
 
 
