@@ -32,7 +32,7 @@ from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.protocol import RelationSeen
 from interlock.machines.evidence import ReceiptBody
 
-_OTHERWISE = "make them equal first; or move it away, drop it, or give the model another `alias`"
+_ELSEWHERE = "move it away, drop it, or give the model another `alias`"
 
 
 def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -> Choice:
@@ -69,11 +69,13 @@ def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
             return _reshaped(desk, model, row, seen)
         case "refuse" if row.code == "P417" and seen is not None and earlier_of(desk, model) is not None:
             return _where_it_stood(desk, model, seen)
+        case "refuse" if row.code == "P417" and seen is not None and (owner := _left_by_another(desk, model, seen)) is not None:
+            return _in_the_way(desk, model, seen, owner)
         case "refuse" if row.code == "P417" and seen is not None and seen.kind != relation_kind(model):
             return refuse(
                 "P418",
                 f"a {seen.kind} stands at {model.schema}.{model.relation}, where a {relation_kind(model)} should be",
-                row.remedy,
+                f"change `materialized` and take it over with `interlock adopt MODEL`; or {_ELSEWHERE}",
                 model=model.name,
             )
         case "refuse" if row.code == "P417":
@@ -92,6 +94,28 @@ def _row(desk: Desk, model: CompiledModel, seen: RelationSeen | None) -> ModelRo
     if row.decision in ("settle", "attempt_absent"):
         return model_row("checkpointed", "none" if desk.facts.head(model.name).token is None else "named", target)
     return row
+
+
+def _left_by_another(desk: Desk, model: CompiledModel, seen: RelationSeen) -> str | None:
+    """The other model of the project that left what stands there: deleted, or made at another place now."""
+    body = desk.facts.strays.get((seen.schema.lower(), seen.name.lower()))
+    heads = (head.model for head in desk.facts.heads.values() if head.token is not None and head.token == seen.token)
+    owner = body.model if body is not None else next(heads, None)
+    return None if owner == model.name else owner
+
+
+def _in_the_way(desk: Desk, model: CompiledModel, seen: RelationSeen, owner: str) -> Choice:
+    """A relation of ours, where another model belongs now: dropped only when that is asked."""
+    living = desk.compiled.models.get(owner)
+    if living is None or living.kind == "ephemeral":
+        why = "which the project has no more" if living is None else "which is ephemeral now"
+        remedy = "drop it with `--drop-orphans` and run again; or give the model another `alias`"
+        if living is None:
+            remedy += f'; or, where it is that model under a new name, say `renamed_from = "{owner}"`'
+    else:
+        why = f"which belongs at {living.schema}.{living.relation} now"
+        remedy = f"run `{owner}` first, with `--drop-orphans` for what it leaves, and then this; or give the model another `alias`"
+    return refuse("P417", f"{_spelled(model, seen)} is there: `{owner}` left it, {why}", remedy, model=model.name)
 
 
 def _spelled(model: CompiledModel, seen: RelationSeen | None) -> str:
@@ -220,12 +244,16 @@ def _adopt(model: CompiledModel, seen: RelationSeen | None) -> Choice:
         return refuse(
             "P427",
             f"a {seen.kind} stands there, and the model makes a {relation_kind(model)}",
-            "change `materialized`, or drop the relation",
+            f"change `materialized`; or {_ELSEWHERE}",
         )
     if not same_columns(output_columns(model, seen.columns), model.columns):
-        return refuse("P427", "its columns are not those of the model: " + columns_differ(seen.columns, model.columns), _OTHERWISE)
+        return refuse(
+            "P427",
+            "its columns are not those of the model: " + columns_differ(seen.columns, model.columns),
+            f"make them equal first; or {_ELSEWHERE}",
+        )
     if model.kind == "snapshot" and [column.name for column in seen.columns[-2:]] != list(VALIDITY):
-        return refuse("P427", "it has no validity columns", "a snapshot ends with `valid_from` and `valid_to`")
+        return refuse("P427", "it has no validity columns", f"a snapshot ends with `valid_from` and `valid_to`: add them; or {_ELSEWHERE}")
     return Choice(action="adopt", reasons=("asked: what stands there is taken as it is",))
 
 
