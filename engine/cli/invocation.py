@@ -51,8 +51,7 @@ def invoke(arguments: Sequence[str], clock: Clock | None = None) -> int:
     console = Console(json=wants_json(arguments), environment=os.environ)
     console.command = command_of(arguments)
     thresholds = gc.get_threshold()
-    # Syntax trees and records are many and live long: the collector would go through them again and again. Never off, though:
-    # trees refer to themselves.
+    # Records are many and live long: the collector would go through them again and again.
     gc.set_threshold(GARBAGE, *thresholds[1:])
     try:
         with Listening() as told:

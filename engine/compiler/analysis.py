@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -19,6 +20,10 @@ from interlock.engine.warehouse.duckdb.parser import NotParsed, NotSelect, State
 from interlock.engine.warehouse.duckdb.quoting import identifier
 
 _REMNANTS: Final = frozenset({b"{{", b"{%", b"{#", b"${"})
+
+
+# What follows must end the name: neither an alias (`t: u`), nor more of the path, nor a comment that could hide one of these.
+_PLAIN_PATH: Final = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*)(?![A-Za-z0-9_$.\x80-\xff])(?!\s*[:./-])")
 
 
 class Place(NamedTuple):
@@ -299,6 +304,9 @@ class Analysis:
 
     def _span(self, reference: Reference, offset: int) -> tuple[int, int] | None:
         """Where the name stands. An alias before it (`FROM a: t`) is part of what DuckDB points at."""
+        plain = self._plain_span(reference.path, offset)
+        if plain is not None:
+            return plain
         words = self.text.words
         index = self.text.word_at(offset)
         if index is not None and index + 2 < len(words) and words[index + 1].text == ":":
@@ -310,6 +318,15 @@ class Analysis:
         if last >= len(words) or any(dot != "." for dot in dots) or not _is_name(words[last], reference.path[-1]):
             return None
         return words[index].start, words[last].end
+
+    def _plain_span(self, path: tuple[str, ...], offset: int) -> tuple[int, int] | None:
+        """The same for a path that is written without quotes, blanks and comments, which needs no tokens; else nothing."""
+        written = ".".join(path)
+        end = offset + len(written)
+        found = _PLAIN_PATH.match(self.text.data, offset)
+        if found is None or found.end(1) != end or found[1].decode().lower() != written.lower():
+            return None
+        return offset, end
 
     def _variables(self, reading: Reading) -> None:
         used = uses(self.text)

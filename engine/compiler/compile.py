@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import structs
 
+from interlock.engine.compiler import collector
 from interlock.engine.compiler.analysis import Context
 from interlock.engine.compiler.checks import CheckBinder, Draft, Stands, texts_of
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
@@ -25,7 +27,7 @@ from interlock.engine.diagnostics import Diagnostic, Position, Refused
 from interlock.engine.diagnostics import in_order as findings_in_order
 from interlock.engine.project.project import ModelFile, Project, SeedFile
 from interlock.engine.warehouse.duckdb import parser, settings
-from interlock.engine.warehouse.duckdb.binder import Binder, Shadow, UnknownSetting
+from interlock.engine.warehouse.duckdb.binder import Binder, NotBound, Round, Shadow, UnknownSetting
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.protocol import ALIAS
 from interlock.engine.warehouse.target import TargetConfig
@@ -66,7 +68,7 @@ def compilation_of(
             subject=target.name,
         )
         raise Refused(finding) from error
-    with binder:
+    with binder, collector.paused():
         compilation = Compilation(project, target, as_of=as_of, world=world, only=only, binder=binder)
         return compilation, compilation.run()
 
@@ -94,9 +96,8 @@ class Compilation:
     def run(self) -> Compiled:
         """Compile everything that is wanted."""
         wanted = set(self.names.nodes) if self.only is None else set(self.only) & set(self.names.nodes)
-        files = [file for files in (self.project.models, self.project.seeds) for name, file in files.items() if name in wanted]
-        parser.look_ahead(text for file in files for text in _texts(file))
-        self._look(wanted)
+        with parser.looking_ahead(text for name in sorted(wanted) for text in _texts(self._file(name))):
+            self._look(wanted)
         for name in sorted({node.name for unit in self.units.values() for node in unit.all_nodes() if node.kind == "source"}):
             self.sources.compile(name)
         edges = {name: {read for read in unit.reads() if read in self.units} for name, unit in self.units.items()}
@@ -110,14 +111,7 @@ class Compilation:
         ephemeral = frozenset(name for name, unit in self.units.items() if unit.is_ephemeral)
         layers = layers_of(order, edges, ephemeral)
         around = self._surroundings()
-        models: dict[str, CompiledModel] = {}
-        for step in in_steps(order, edges):
-            self._bind_ahead([self.units[name] for name in step], edges, around)
-            for name in step:
-                self._bind(self.units[name], edges[name], around)
-            self._stand_in([self.units[name] for name in step])
-            for name in step:
-                models[name] = finished(self.units[name], around, layers[name])
+        models = self._in_steps(in_steps(order, edges), edges, layers, around)
         for name in sorted(set(self.units) - set(order)):
             self.units[name].blocked = True
             models[name] = finished(self.units[name], around, 1)
@@ -146,15 +140,18 @@ class Compilation:
                 read.update(unit.model.sources_read if unit.model is not None else ())
         return [finding for finding in self.sources.findings if finding.subject in read]
 
+    def _file(self, name: str) -> ModelFile | SeedFile:
+        return self.project.models.get(name) or self.project.seeds[name]
+
     def _look(self, wanted: Iterable[str]) -> None:
-        waiting = sorted(wanted)
+        waiting = deque(sorted(wanted))
+        seen = set(waiting)
         while waiting:
-            name = waiting.pop()
-            if name in self.units:
-                continue
-            file = self.project.models.get(name) or self.project.seeds[name]
-            self.units[name] = unit = Unit(self.names.nodes[name], file, self.context)
-            waiting += sorted({node.name for node in self._above(unit) if node.kind != "source"})
+            name = waiting.popleft()
+            self.units[name] = unit = Unit(self.names.nodes[name], self._file(name), self.context)
+            above = sorted({node.name for node in self._above(unit) if node.kind != "source"} - seen)
+            seen.update(above)
+            waiting.extend(above)
 
     def _above(self, unit: Unit) -> list[Node]:
         """What has to be known beside a unit: nothing above a deployed table, and of a deployed view what its text shows."""
@@ -218,26 +215,45 @@ class Compilation:
             return None
         return self.world.never_null.get(name, frozenset())
 
-    def _bind_ahead(self, units: Iterable[Unit], edges: dict[str, set[str]], around: Surroundings) -> None:
-        """The members of a step do not read each other, so the binder can look at all of their texts at once."""
-        self.binder.look_ahead(
-            [
-                unit.analysis.rendered(around.bound).text
-                for unit in units
-                if unit.analysis is not None
-                and not unit.analysis.broken
-                and not self._is_deployed(unit.name)
-                and not self._stopped(unit, edges[unit.name])
-            ]
-        )
+    def _in_steps(
+        self, steps: list[list[str]], edges: Mapping[str, set[str]], layers: Mapping[str, int], around: Surroundings
+    ) -> dict[str, CompiledModel]:
+        """Bind each step against shadows of those before it; while the binder is at the next one, see what follows for this one."""
+        models: dict[str, CompiledModel] = {}
+        binding = self._begin([], steps[0] if steps else [], edges, around)
+        for index, step in enumerate(steps):
+            units = [self.units[name] for name in step]
+            found = binding.found()
+            for unit in units:
+                self._bind(unit, edges[unit.name], found, around)
+            made, shadows = self._shadows(units)
+            binding = self._begin(shadows, steps[index + 1] if index + 1 < len(steps) else [], edges, around)
+            for unit in units:
+                unit.promise(around)
+                if not unit.blocked and not self._is_deployed(unit.name):
+                    unit.examine(around)
+            for unit in units:
+                models[unit.name] = finished(unit, around, layers[unit.name])
+            for place, failed in binding.stood().items():
+                _without_relation(made[place], failed)
+                models[made[place].name] = finished(made[place], around, layers[made[place].name])
+        return models
+
+    def _begin(self, shadows: list[Shadow], step: Iterable[str], edges: Mapping[str, set[str]], around: Surroundings) -> Round:
+        """The members of a step do not read each other, so all of their texts are bound at once."""
+        texts = [
+            self.units[name].to_bind(around)
+            for name in step
+            if not self._is_deployed(name) and not self._stopped(self.units[name], edges[name])
+        ]
+        return self.binder.begin(shadows, (text for text in texts if text is not None))
 
     def _stopped(self, unit: Unit, reads: Iterable[str]) -> list[str]:
         """What a unit reads that could not be bound."""
         stopped = sorted(name for name in reads if self._stops(self.units[name]))
         return stopped + sorted({node.name for node in unit.all_nodes() if node.kind == "source" and node.name not in self.sources.done})
 
-    def _bind(self, unit: Unit, reads: Iterable[str], around: Surroundings) -> None:
-        unit.promise(around)
+    def _bind(self, unit: Unit, reads: Iterable[str], found: Mapping[str, tuple[Column, ...] | NotBound], around: Surroundings) -> None:
         stopped = self._stopped(unit, reads)
         deployed = self._deployed(unit.name)
         if deployed is not None and self._is_deployed(unit.name):
@@ -246,7 +262,7 @@ class Compilation:
             unit.known_whole = not stopped and not is_cut and (unit.analysis is None or not unit.analysis.broken)
             return
         if not stopped or (unit.analysis is not None and unit.analysis.broken):
-            unit.bind(around)
+            unit.bind(found.get(unit.bound_sql), around)
             return
         unit.blocked = True
         unit.findings.append(
@@ -267,7 +283,8 @@ class Compilation:
             return False
         return unit.blocked or not unit.bound
 
-    def _stand_in(self, units: Iterable[Unit]) -> None:
+    def _shadows(self, units: Iterable[Unit]) -> tuple[list[Unit], list[Shadow]]:
+        """What will stand for units, where something can."""
         shadows: list[Shadow] = []
         made: list[Unit] = []
         for unit in units:
@@ -285,19 +302,7 @@ class Compilation:
             self.taken.add(place)
             shadows.append(Shadow(ALIAS, unit.node.schema, unit.node.relation, kind, columns))
             made.append(unit)
-        for index, found in self.binder.stand_in(shadows).items():
-            unit = made[index]
-            unit.bound = False
-            unit.findings.append(
-                Diagnostic(
-                    code="L201",
-                    summary=f"no relation can have the columns of `{unit.name}`",
-                    because=found.message,
-                    remedy="cast the column that it names to a type that can be stored",
-                    at=Position(path=unit.file.path),
-                    subject=unit.name,
-                )
-            )
+        return made, shadows
 
     def _checks(self, models: dict[str, CompiledModel]) -> None:
         """Bind the checks: every relation has its shadow now, also those that a check after publication reads."""
@@ -356,6 +361,20 @@ class Compilation:
         for macro in self.macros.ordered:
             found.update(macro.variables)
         return tuple(sorted(found))
+
+
+def _without_relation(unit: Unit, failed: NotBound) -> None:
+    unit.bound = False
+    unit.findings.append(
+        Diagnostic(
+            code="L201",
+            summary=f"no relation can have the columns of `{unit.name}`",
+            because=failed.message,
+            remedy="cast the column that it names to a type that can be stored",
+            at=Position(path=unit.file.path),
+            subject=unit.name,
+        )
+    )
 
 
 def _texts(file: ModelFile | SeedFile) -> list[str]:

@@ -11,8 +11,10 @@ from typing import Any, Final, Literal, NamedTuple
 from interlock.engine.compiler.functions import ORDERED, PICKED, SETTLING, is_volatile
 from interlock.engine.compiler.order_rows import Fact, closed, facts_of, key_of, resolved
 from interlock.engine.compiler.order_shapes import Known, Select, Shape, Shapes, name_of, parts_of, position_of
-from interlock.engine.compiler.reading import QUERIES, Reading, first_offset, offset_of
+from interlock.engine.compiler.reading import NO_NODES, QUERIES, Reading, first_offset, offset_of
 from interlock.engine.warehouse.duckdb.parser import Tree
+
+_NAMES: Final = NO_NODES - {"cte_map"}
 
 _BY_POSITION: Final = frozenset(
     {"WINDOW_ROW_NUMBER", "WINDOW_NTILE", "WINDOW_FIRST_VALUE", "WINDOW_LAST_VALUE", "WINDOW_NTH_VALUE", "WINDOW_LAG", "WINDOW_LEAD"}
@@ -70,13 +72,16 @@ class Orders:
 
     def _visit(self, value: Any, owner: Tree | None, found: list[Unsettled], *, settling: bool = False) -> None:
         """Walk; `owner` is the SELECT around. What it reads is worked out only where something in it depends on an order."""
-        if isinstance(value, list):
+        if type(value) is list:  # exact types: they come from a decoder
             for part in value:
-                self._visit(part, owner, found, settling=settling)
+                if type(part) is dict or type(part) is list:
+                    self._visit(part, owner, found, settling=settling)
             return
-        if not isinstance(value, dict):
+        if type(value) is not dict:
             return
         kind = value.get("type")
+        if kind == "COLUMN_REF" or kind == "VALUE_CONSTANT":  # noqa: PLR1714 - most nodes are one of these
+            return
         if kind in QUERIES:
             found += self._modifiers(value)
             owner = value if kind == "SELECT_NODE" else None
@@ -95,7 +100,7 @@ class Orders:
                 found += self._aggregate(value, name, self._shapes.select(owner)._replace(grouped=None))
             settling = name in SETTLING and name not in self._macros
         for label, part in value.items():
-            if label != "qualified_name" and isinstance(part, dict | list):
+            if (type(part) is dict or type(part) is list) and part and label not in _NAMES:
                 self._visit(part, owner, found, settling=settling and (label == "arguments" or kind is None))
 
     def _joins(self, table: Tree) -> Iterator[Unsettled]:

@@ -50,6 +50,9 @@ _LOOKED_AT: Final = frozenset(
     }
 )
 
+NO_NODES: Final = frozenset({"column_names", "cte_map", "literal", "qualified_name"})
+"""Members below which a walk finds nothing: they hold names and literals, a third of a tree. CTEs are gone through with their scope."""
+
 QUERIES: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 
 
@@ -142,7 +145,7 @@ class Reading:
                 self._look(value, kind, scope)
         for key, part in value.items():
             # Exact types: they come from a decoder, and this is the hottest line of the compiler.
-            if (type(part) is dict or type(part) is list) and part and key != "cte_map":
+            if (type(part) is dict or type(part) is list) and part and key not in NO_NODES:
                 if key == "right" and kind == "RECURSIVE_CTE_NODE":
                     self._visit(part, {**scope, value["cte_name"].lower(): Cte({"query_node": value}, scope)})
                 else:

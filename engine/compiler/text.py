@@ -5,11 +5,13 @@ from __future__ import annotations
 import bisect
 import functools
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from interlock.engine.diagnostics import Position
 from interlock.engine.warehouse.duckdb import parser
 from interlock.engine.warehouse.duckdb.parser import Token
+
+_AT_END: Final = (";", "--", "*/", "/*")
 
 
 class Edit(NamedTuple):
@@ -68,6 +70,10 @@ class Text:
     @functools.cached_property
     def end(self) -> int:
         """Where the statement ends: one or more `;` and comments after it are not part of it."""
+        whole = self.text.rstrip()
+        last = whole[whole.rfind("\n") + 1 :]
+        if last and not any(mark in last for mark in _AT_END):
+            return len(whole.encode())  # without asking for tokens: a comment or a `;` at the end would stand in the last line
         for token in reversed(self.words):
             if token.text != ";":
                 return token.end

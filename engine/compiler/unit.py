@@ -84,6 +84,8 @@ class Unit:
         """What picks rows, or takes them in an order, that is not fixed: through ephemerals and views too."""
         self.sql = ""
         self.bound_sql = ""
+        self._bound: Spliced | None = None
+        self._refused: NotBound | None = None
         self.checks: tuple[CompiledCheck, ...] = ()
         self.blocked = False
         self.bound = False
@@ -182,12 +184,36 @@ class Unit:
         self.columns = tuple(column for column in columns if column.name.lower() not in own)
         self.bound = True
 
-    def bind(self, around: Surroundings) -> None:
-        """Names and types of its columns. What it reads has been bound before, and its promise is known."""
+    def to_bind(self, around: Surroundings) -> str | None:
+        """The text that is bound, where there is one. What it reads has been bound before."""
+        if self.analysis is None or self.analysis.broken:
+            return None
+        self._bound = self.analysis.rendered(around.bound)
+        self.bound_sql = self._bound.text
+        return self.bound_sql
+
+    def bind(self, found: tuple[Column, ...] | NotBound | None, around: Surroundings) -> None:
+        """Names and types of its columns.
+
+        Args:
+            found: what the binder says of its text; nothing where it has none.
+            around: what it is compiled in.
+        """
         if isinstance(self.file, SeedFile):
             self._seed(self.file, around)
-        elif self.analysis is not None and not self.analysis.broken:
-            self._query(self.file, self.analysis, around)
+        elif isinstance(found, NotBound):
+            self._refused = found
+        elif found is not None:
+            self.columns = found
+            self.bound = True
+
+    def examine(self, around: Surroundings) -> None:
+        """Everything that follows from its columns. What it reads is finished, and its promise is known."""
+        if isinstance(self.file, SeedFile):
+            if self.bound:
+                self._compare(around)
+        elif self.analysis is not None and self._bound is not None:
+            self._query(self.file, self.analysis, self._bound, around)
 
     def _seed(self, seed: SeedFile, around: Surroundings) -> None:
         columns: list[Column] = []
@@ -208,22 +234,19 @@ class Unit:
         if len(columns) == len(seed.columns):
             self.columns = tuple(columns)
             self.bound = True
-            self._compare(around)
 
-    def _query(self, model: ModelFile, analysis: Analysis, around: Surroundings) -> None:
-        run = analysis.rendered(around.run)
-        bound = analysis.rendered(around.bound)
-        self.sql, self.bound_sql = run.text, bound.text
-        found = around.binder.columns_of(bound.text)
+    def _query(self, model: ModelFile, analysis: Analysis, bound: Spliced, around: Surroundings) -> None:
+        # Relations of the warehouse have one name in both texts.
+        same = all(around.run(node) == around.bound(node) for node in set(analysis.nodes()))
+        run = bound if same else analysis.rendered(around.run)
+        self.sql = run.text
         self.outputs = self._outputs(analysis, around)
-        if isinstance(found, NotBound):
-            self._not_bound(analysis, around, bound, found)
+        if self._refused is not None:
+            self._not_bound(analysis, around, bound, self._refused)
             return
-        self.columns = found
-        self.bound = True
         self._look_at_columns(analysis, around.columns_of)
         self._volatile(model, analysis, around)
-        self.findings += columns_named(model, found, around.collation)
+        self.findings += columns_named(model, self.columns, around.collation)
         self.restricted, wrong = spans_of(model, analysis, run, around.run, around.columns_of)
         self.findings += wrong
         self._compare(around)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Final, Literal, NamedTuple, Self, TypeAlias
@@ -24,9 +25,6 @@ _LOCKDOWN: Final[dict[str, str | bool | int | float | list[str]]] = {
     "autoinstall_known_extensions": False,
     "allow_community_extensions": False,
 }
-
-_WORTH_A_THREAD: Final = 16
-"""Texts; fewer are bound one after the other."""
 
 MacroKind: TypeAlias = Literal["macro", "table_macro"]
 
@@ -60,8 +58,40 @@ class Macro(NamedTuple):
     definition: str
 
 
+class Round:
+    """Shadows that are made, then texts that are bound against what stands then, on a thread of its own; who waits for it helps."""
+
+    def __init__(self, binder: Binder, shadows: Iterable[Shadow], texts: Iterable[str], pool: ThreadPoolExecutor) -> None:
+        """Begin."""
+        self._binder = binder
+        self._waiting = deque(dict.fromkeys(texts))
+        self._found: dict[str, tuple[Column, ...] | NotBound] = {}
+        wanted = list(shadows)
+        self._stood = pool.submit(lambda: binder.stand_in(wanted, beside=True))
+        self._done = pool.submit(self._work, beside=True)
+
+    def stood(self) -> dict[int, NotBound]:
+        """Which of the shadows could not be made, by position."""
+        return self._stood.result()
+
+    def found(self) -> dict[str, tuple[Column, ...] | NotBound]:
+        """What each text came to, as `Binder.columns_of` says it."""
+        self._stood.result()
+        self._work(beside=False)
+        self._done.result()
+        return self._found
+
+    def _work(self, *, beside: bool) -> None:
+        while self._waiting:
+            try:
+                text = self._waiting.popleft()
+            except IndexError:  # the other one took it
+                return
+            self._found[text] = self._binder.columns_of(text, beside=beside)
+
+
 class Binder:
-    """Binds texts and runs none of the author's. Not for use by two threads at once."""
+    """Binds texts and runs none of the author's. Two threads may use it at once: one as it is, the other `beside`."""
 
     def __init__(self, settings: Iterable[str] = ()) -> None:
         """Open it.
@@ -79,8 +109,9 @@ class Binder:
         for catalog in (ALIAS, SOURCES):
             self._connection.execute(f"ATTACH ':memory:' AS {identifier(catalog)}")
             self._schemas.add((catalog.lower(), "main"))
-        # A second one, to bind many texts on two cores. Settings and temporary macros are each connection's own.
+        # A second one, to bind on two cores. Settings and temporary macros are each connection's own.
         self._other = self._connection.cursor()
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="binder")
         for statement in settings:
             try:
                 self._connection.execute(statement)
@@ -89,7 +120,6 @@ class Binder:
                 raise UnknownSetting(statement, str(error)) from error
         self._connection.execute("SET errors_as_json = true")
         self._other.execute("SET errors_as_json = true")
-        self._ahead: dict[str, tuple[Column, ...] | NotBound] = {}
         self._connection.execute("SET enable_external_access = false")
         self._connection.execute("SET lock_configuration = true")
 
@@ -101,25 +131,17 @@ class Binder:
 
     def close(self) -> None:
         """Let it go."""
+        self._pool.shutdown(cancel_futures=True)
         self._other.close()
         self._connection.close()
 
-    def look_ahead(self, texts: Sequence[str]) -> None:
-        """Bind many texts against what stands now, on two cores; the next `columns_of` of each takes the answer."""
-        self._ahead.clear()
-        waiting = sorted(set(texts))
-        if len(waiting) < _WORTH_A_THREAD:
-            return
-        with ThreadPoolExecutor(max_workers=1, thread_name_prefix="binder") as pool:
-            half = waiting[1::2]
-            other = pool.submit(lambda: [self._columns_of(self._other, text) for text in half])
-            self._ahead.update((text, self._columns_of(self._connection, text)) for text in waiting[::2])
-            self._ahead.update(zip(half, other.result(), strict=True))
+    def begin(self, shadows: Iterable[Shadow], texts: Iterable[str]) -> Round:
+        """Make shadows and bind texts on another thread, while the caller goes on. One at a time."""
+        return Round(self, shadows, texts, self._pool)
 
-    def columns_of(self, text: str) -> tuple[Column, ...] | NotBound:
+    def columns_of(self, text: str, *, beside: bool = False) -> tuple[Column, ...] | NotBound:
         """Names and types that a SELECT gives. Names are as the text gives them, twice where it gives them twice."""
-        known = self._ahead.pop(text, None)
-        return self._columns_of(self._connection, text) if known is None else known
+        return self._columns_of(self._other if beside else self._connection, text)
 
     def _columns_of(self, connection: duckdb.DuckDBPyConnection, text: str) -> tuple[Column, ...] | NotBound:
         try:
@@ -145,24 +167,27 @@ class Binder:
             return _not_bound(error)
         return rows
 
-    def stand_in(self, shadows: Iterable[Shadow]) -> dict[int, NotBound]:
+    def stand_in(self, shadows: Iterable[Shadow], *, beside: bool = False) -> dict[int, NotBound]:
         """Make shadows, all in one statement list; where that fails, one by one.
 
         Returns:
             The failures, by position.
         """
         wanted = list(shadows)
-        statements = [self._statement(shadow) for shadow in wanted]
+        if not wanted:
+            return {}
+        connection = self._other if beside else self._connection
+        statements = [self._statement(connection, shadow) for shadow in wanted]
         try:
-            self._connection.execute(";\n".join(["BEGIN", *statements, "COMMIT"]))
+            connection.execute(";\n".join(["BEGIN", *statements, "COMMIT"]))
         except duckdb.Error:
-            self._connection.execute("ROLLBACK")
+            connection.execute("ROLLBACK")
         else:
             return {}
         failures: dict[int, NotBound] = {}
         for index, statement in enumerate(statements):
             try:
-                self._connection.execute(statement)
+                connection.execute(statement)
             except duckdb.Error as error:
                 failures[index] = _not_bound(error)
         return failures
@@ -183,12 +208,12 @@ class Binder:
         ).fetchall()
         return tuple(Macro(name.lower(), kind, tuple(parameters), definition) for name, kind, parameters, definition in rows)
 
-    def _statement(self, shadow: Shadow) -> str:
+    def _statement(self, connection: duckdb.DuckDBPyConnection, shadow: Shadow) -> str:
         place = (shadow.catalog.lower(), shadow.schema.lower())
         name = ".".join(identifier(part) for part in shadow[:3])
         if place not in self._schemas:
             self._schemas.add(place)
-            self._connection.execute(f"CREATE SCHEMA {identifier(shadow.catalog)}.{identifier(shadow.schema)}")
+            connection.execute(f"CREATE SCHEMA {identifier(shadow.catalog)}.{identifier(shadow.schema)}")
         if shadow.kind == "table":
             columns = ", ".join(f"{identifier(column.name)} {column.type}" for column in shadow.columns)
             return f"CREATE TABLE {name} ({columns})"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import duckdb
@@ -35,7 +37,8 @@ _KINDS: Final[dict[int, TokenKind]] = {
 _SERIALIZE = "SELECT json_serialize_sql(?::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)"
 _SERIALIZE_MANY = """SELECT x, json_serialize_sql(x, skip_null := true, skip_empty := true, skip_default := true)
 FROM (SELECT unnest(?::VARCHAR[]) AS x)"""
-_AT_ONCE = 200
+_AT_FIRST: Final = 8
+_AT_ONCE: Final = 50
 
 # Members that name places, cut out of JSON without blanks: after another member, or as the first one. A quote inside of a JSON
 # string has a backslash before it, so neither can be found there.
@@ -43,8 +46,8 @@ _PLACE_AFTER: Final = re.compile(r',"query_location(?:_length)?":\d+')
 _PLACE_FIRST: Final = re.compile(r'(?<=\{)"query_location(?:_length)?":\d+,?')
 _LEVELS_MAX = 20_000
 
-_ahead: dict[str, str] = {}
-"""Answers that were asked for ahead, each taken once."""
+_ahead: dict[str, Future[dict[str, str]]] = {}
+"""Answers that were asked for ahead, each taken once: with the others of its lot, when these are there."""
 
 
 class Token(NamedTuple):
@@ -118,13 +121,29 @@ def functions() -> Functions:
     )
 
 
-def look_ahead(texts: Iterable[str]) -> None:
-    """Parse many texts at once, which is three times as fast; the next `parse` of each takes the answer."""
+@contextlib.contextmanager
+def looking_ahead(texts: Iterable[str]) -> Iterator[None]:
+    """Parse many texts at once, which is three times as fast, and on a thread of its own, in the order given.
+
+    The next `parse` of each takes the answer, and waits where it is not there yet.
+    """
     _ahead.clear()
-    waiting = sorted(set(texts))
+    waiting = list(dict.fromkeys(texts))
+    _connection()  # made here, since making it sets the depth of recursion
+    lots = [waiting[:_AT_FIRST], *(waiting[start : start + _AT_ONCE] for start in range(_AT_FIRST, len(waiting), _AT_ONCE))]
+    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="parser")
+    try:
+        for lot in lots:
+            _ahead.update(dict.fromkeys(lot, pool.submit(_serialize_many, lot)))
+        yield
+    finally:
+        pool.shutdown(cancel_futures=True)
+        _ahead.clear()
+
+
+def _serialize_many(texts: list[str]) -> dict[str, str]:
     with _connection().cursor() as cursor:
-        for start in range(0, len(waiting), _AT_ONCE):
-            _ahead.update(cursor.execute(_SERIALIZE_MANY, [waiting[start : start + _AT_ONCE]]).fetchall())
+        return dict(cursor.execute(_SERIALIZE_MANY, [texts]).fetchall())
 
 
 def parse(text: str) -> Statements | NotParsed | NotSelect:
@@ -163,7 +182,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
 def _serialized(text: str) -> Tree:
     known = _ahead.pop(text, None)
     if known is not None:
-        ahead: Tree = msgspec.json.decode(known)
+        ahead: Tree = msgspec.json.decode(known.result()[text])
         return ahead
     with _connection().cursor() as cursor:
         row = cursor.execute(_SERIALIZE, [text]).fetchone()
