@@ -127,7 +127,7 @@ WRITTEN = {
     "alias before with a comment": "select a.x from a/* it */: a",
     "join": "select l.x from a l join a r using (x)",
     "comma": "select l.x from a as l, main.a as r",
-    "brackets": "select x from (a)",
+    "brackets": "select x from (from a)",
     "sample": "select x from a tablesample reservoir(10) repeatable (1)",
     "umlaut before": "select 'ä' as u, x from a",
     "at the end": "select x from a;",
