@@ -63,8 +63,10 @@ def remembered_columns(ground: Ground) -> dict[str, tuple[Column, ...]]:
 def compiled_for_reading(ground: Ground, select: Sequence[str], exclude: Sequence[str]) -> tuple[Compiled, frozenset[str], tuple[str, ...]]:
     """The compiled project and what of it is selected; `state:` is compared with the ledger's word."""
     compiled = compile_offline(ground)
-    ledger = read(ground.directory)
-    fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
+    fold = Fold()
+    if any("state:" in term for term in (*select, *exclude)):  # nothing else asks the ledger, which can be long
+        ledger = read(ground.directory)
+        fold = ledger.fold if isinstance(ledger, LedgerWhole) else fold
     request = Request(select=tuple(select), exclude=tuple(exclude))
     selected, said = select_in(ground, compiled, request, digests_of_heads(fold))
     return compiled, selected, said
