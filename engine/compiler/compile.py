@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import structs
 
@@ -32,6 +33,9 @@ from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.protocol import ALIAS
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column
+
+_TURNS: Final = 0.0002
+"""Seconds."""
 
 
 def compile_project(
@@ -220,6 +224,23 @@ class Compilation:
     ) -> dict[str, CompiledModel]:
         """Bind each step against shadows of those before it; while the binder is at the next one, see what follows for this one."""
         models: dict[str, CompiledModel] = {}
+        # Each statement of the other thread waits for its turn, five milliseconds by default where one takes a tenth of that.
+        turns = sys.getswitchinterval()
+        sys.setswitchinterval(_TURNS)
+        try:
+            self._go(steps, edges, layers, around, models)
+        finally:
+            sys.setswitchinterval(turns)
+        return models
+
+    def _go(
+        self,
+        steps: list[list[str]],
+        edges: Mapping[str, set[str]],
+        layers: Mapping[str, int],
+        around: Surroundings,
+        models: dict[str, CompiledModel],
+    ) -> None:
         binding = self._begin([], steps[0] if steps else [], edges, around)
         for index, step in enumerate(steps):
             units = [self.units[name] for name in step]
@@ -237,7 +258,6 @@ class Compilation:
             for place, failed in binding.stood().items():
                 _without_relation(made[place], failed)
                 models[made[place].name] = finished(made[place], around, layers[made[place].name])
-        return models
 
     def _begin(self, shadows: list[Shadow], step: Iterable[str], edges: Mapping[str, set[str]], around: Surroundings) -> Round:
         """The members of a step do not read each other, so all of their texts are bound at once."""

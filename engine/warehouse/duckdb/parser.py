@@ -131,7 +131,7 @@ def looking_ahead(texts: Iterable[str]) -> Iterator[None]:
     waiting = list(dict.fromkeys(texts))
     _connection()  # made here, since making it sets the depth of recursion
     lots = [waiting[:_AT_FIRST], *(waiting[start : start + _AT_ONCE] for start in range(_AT_FIRST, len(waiting), _AT_ONCE))]
-    pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="parser")
+    pool = ThreadPoolExecutor(max_workers=2, thread_name_prefix="parser")
     try:
         for lot in lots:
             _ahead.update(dict.fromkeys(lot, pool.submit(_serialize_many, lot)))
