@@ -279,6 +279,8 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """The model that this one was before a rename, and the receipt that was left there."""
     protected: tuple[str, ...] = ()
     """Columns that were promised never to disappear: readers rely on them until a receipt no longer says so."""
+    adopted: Literal["yes", "no"] = "no"
+    """Whether the rows are as a person took them over, and were never made by the model; a move does not make them so."""
 
 
 class Proposed(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="proposed"):

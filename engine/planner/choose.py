@@ -24,7 +24,7 @@ from interlock.engine.planner.choice import (
     wants_range,
 )
 from interlock.engine.planner.extended import extended, kept, on_change
-from interlock.engine.planner.facts import head_state, same_columns, target_state
+from interlock.engine.planner.facts import head_state, is_adopted, same_columns, target_state
 from interlock.engine.planner.plan import Action
 from interlock.engine.planner.recovery import ModelRow, model_row
 from interlock.engine.planner.upstreams import unplannable_upstream
@@ -351,7 +351,7 @@ def _why_anew(desk: Desk, model: CompiledModel, body: ReceiptBody) -> tuple[str,
     reasons = []
     if model.name in desk.options.force:
         reasons.append("--force was asked")
-    if body.action == "adopt":
+    if is_adopted(body):
         reasons.append("it was adopted as it was: what its rows were made from is not known")
     parts = definition_moved(desk.compiled, model, body)
     if parts:

@@ -139,6 +139,11 @@ def target_state(facts: Facts, model: str, seen: RelationSeen | None) -> ModelTa
     return "as_left"
 
 
+def is_adopted(body: ReceiptBody | None) -> bool:
+    """Whether a receipt's rows are as a person took them over. Receipts of before say so by their action alone."""
+    return body is not None and (body.adopted == "yes" or body.action == "adopt")
+
+
 def same_columns(left: tuple[Column, ...], right: tuple[Column, ...]) -> bool:
     """Same names, types and order, as the warehouse compares names."""
     return [(column.name.lower(), column.type) for column in left] == [(column.name.lower(), column.type) for column in right]

@@ -15,7 +15,7 @@ from interlock.engine.planner.sources import checks_of, freshness_checks, warnin
 from interlock.engine.planner.statements import statements_of
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, write
-from interlock.engine.warehouse.duckdb.quoting import relation, string
+from interlock.engine.warehouse.duckdb.quoting import identifier, relation
 from interlock.engine.warehouse.protocol import HeadRow, RelationSeen, Statement
 from interlock.machines.evidence import CheckPin, Column, Head, Missing, Present, ReceiptBody, SourceSeen, Span
 from interlock.machines.records import digest_of
@@ -258,7 +258,7 @@ def move_item(frame: Frame, model: CompiledModel, old: HeadRow, body: ReceiptBod
     if old_name.lower() != model.relation.lower() or old_name != model.relation:
         statements.append(write.rename(kind, relation(model.schema, old_name), model.relation))
     else:
-        statements.append(Statement(role="rename", text=f"SELECT {string('the relation keeps its name')}"))
+        statements.append(Statement(role="rename", text=f"SELECT 0 AS {identifier('the relation keeps its name')}"))
     statements += [control.INSERT_RECEIPT, control.FENCE]
     return Item(
         model=model.name,

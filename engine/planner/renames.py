@@ -9,6 +9,7 @@ from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.planner.bystanders import readers_left
 from interlock.engine.planner.choice import EXTENDED, Choice, Desk, definition_moved, refuse, relation_kind
 from interlock.engine.planner.choose import former_place
+from interlock.engine.planner.facts import is_adopted
 from interlock.engine.planner.frame import Frame
 from interlock.engine.planner.items import build, move_item
 from interlock.engine.planner.plan import Item
@@ -67,14 +68,14 @@ def is_remade(desk: Desk, model: CompiledModel, move: Move) -> bool:
 
     So it is where nothing is lost by it and a move would not do: for a view at another name (what it reads may have been
     renamed beside it, so that a view that was only moved would be broken until the next run); for a table or seed whose text
-    changed too, which is made anew in any case; and where the relation would have to move to another schema.
+    changed too, or that was adopted, which is made anew in any case; and where the relation would have to move to another schema.
     """
     body = move.body
     if body is None or body.relation == f"{model.schema}.{model.relation}" or {body.materialized, model.kind} & EXTENDED:
         return False
     if body.kind != relation_kind(model) or body.kind == "view" or not body.relation.startswith(f"{model.schema}."):
         return True
-    return bool(definition_moved(desk.compiled, model, body))
+    return is_adopted(body) or bool(definition_moved(desk.compiled, model, body))
 
 
 def moves_in_place(desk: Desk) -> dict[str, Move]:

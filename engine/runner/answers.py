@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from interlock.engine.planner.checks import PREFIX, because_of
+from interlock.engine.planner.facts import is_adopted
 from interlock.engine.planner.plan import WRITES_ROWS, Item
 from interlock.engine.warehouse.duckdb.control import rows_touched
 from interlock.engine.warehouse.protocol import Row
@@ -124,6 +125,7 @@ def receipt_body(
         watermark=watermark,
         ranges=_ranges(item, look, before),
         protected=item.protected if item.action not in ("move", "drop") or before is None else before.protected,
+        adopted="yes" if item.action == "adopt" or (item.action in ("move", "recheck") and is_adopted(before)) else "no",
     )
 
 
