@@ -103,6 +103,39 @@ def definition_moved(compiled: Compiled, model: CompiledModel, body: ReceiptBody
     return moved or (("definition",) if body.engine == compiled.engine else ())
 
 
+_PARTS = {
+    "query": "its query",
+    "content": "its rows",
+    "columns": "the types of its columns",
+    "sources": "which relation or files a source is",
+    "ephemerals": "an ephemeral model that it reads",
+    "macros": "a macro that it calls",
+    "variables": "the value of a variable that it reads",
+    "materialization": "`materialized`",
+    "strategy": "its strategy, watermark or ranges",
+    "keys": "its `unique_key`",
+    "definition": "how it is read",
+}
+"""What a part of a definition is, for people."""
+
+
+def in_words(desk: Desk, model: CompiledModel, parts: tuple[str, ...]) -> str:
+    """Which parts of a definition moved. Of a name that stands for another relation now: which one, where receipts tell it."""
+    return ", ".join(_other_relations(desk, model) if part == "resolution" else _PARTS[part] for part in parts)
+
+
+def _other_relations(desk: Desk, model: CompiledModel) -> str:
+    """The same text reads another relation, whose rows may be others: that is another definition."""
+    moved = []
+    for name in (*model.tables_read, *model.views_read):
+        upstream, body = desk.compiled.models[name], desk.facts.body(name)
+        now = f"{upstream.schema}.{upstream.relation}"
+        if body is not None and body.relation.lower() != now.lower():
+            moved.append(f"`{name}` was {body.relation} and is {now} by its alias or schema")
+    found = f": {', '.join(moved)}" if moved else ""
+    return f"a name in its text stands for another relation than when its rows were written{found}"
+
+
 def columns_differ(there: tuple[Column, ...], wanted: tuple[Column, ...]) -> str:
     """How two lists of columns differ, in words."""
     left = {column.name.lower(): column for column in there}

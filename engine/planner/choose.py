@@ -16,6 +16,7 @@ from interlock.engine.planner.choice import (
     definition_moved,
     earlier_of,
     files_of,
+    in_words,
     inputs_moved,
     output_columns,
     promise_moved,
@@ -355,7 +356,7 @@ def _why_anew(desk: Desk, model: CompiledModel, body: ReceiptBody) -> tuple[str,
         reasons.append("it was adopted as it was: what its rows were made from is not known")
     parts = definition_moved(desk.compiled, model, body)
     if parts:
-        reasons.append(f"its definition changed: {', '.join(parts)}")
+        reasons.append(f"its definition changed: {in_words(desk, model, parts)}")
     elif not same_columns(model.columns, body.shape):
         reasons.append(f"its columns changed with the text as it was: {columns_differ(body.shape, model.columns)}")
     elif body.digests.environment != model.digests.environment:

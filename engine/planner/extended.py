@@ -12,6 +12,7 @@ from interlock.engine.planner.choice import (
     Desk,
     columns_differ,
     definition_moved,
+    in_words,
     inputs_moved,
     output_columns,
     promise_moved,
@@ -35,20 +36,21 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
     parts = definition_moved(desk.compiled, model, body)
     if parts:
         policy, origin = on_change(desk, model)
+        what = in_words(desk, model, parts)
         if policy == "refuse":
             return refuse(
                 "P412",
-                f"its definition changed ({', '.join(parts)}), and {origin}",
+                f"its definition changed ({what}), and {origin}",
                 f"say once `--on-change {model.name}=rebuild` (or `continue`), or set `on_change` in its sidecar or in the target",
             )
         if policy == "rebuild":
             return kept(model) or Choice(
-                action="replace", reasons=(f"its definition changed ({', '.join(parts)}) and on_change is `rebuild`",), full=True
+                action="replace", reasons=(f"its definition changed ({what}) and on_change is `rebuild`",), full=True
             )
         other = _other_watermark(model, body) or _other_history(model, body, parts)
         if other is not None:
             return other
-        reasons.append(f"its definition changed ({', '.join(parts)}) and on_change is `continue`: rows that are there stay as they are")
+        reasons.append(f"its definition changed ({what}) and on_change is `continue`: rows that are there stay as they are")
     there = output_columns(model, body.shape)
     added = _added(there, model.columns)
     if added is None or (added and model.file.on_schema_change == "refuse"):

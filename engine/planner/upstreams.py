@@ -12,6 +12,7 @@ from interlock.engine.planner.choice import (
     columns_left,
     definition_moved,
     earlier_of,
+    in_words,
     output_columns,
     refuse,
     relation_kind,
@@ -79,8 +80,9 @@ def _refused(desk: Desk, model: CompiledModel, upstream: CompiledModel, *, is_bo
         )
     if not is_bound or body is None:
         return None
-    if definition_moved(desk.compiled, upstream, body):
-        return refuse("P410", f"`{name}` differs from what is deployed", along)
+    parts = definition_moved(desk.compiled, upstream, body)
+    if parts:
+        return refuse("P410", f"`{name}` differs from what is deployed: {in_words(desk, upstream, parts)}", along)
     if seen.kind != relation_kind(upstream) or not same_columns(seen.columns, columns_left(body)):
         because = f"the columns of {place} are not those that `{name}` left: {columns_differ(columns_left(body), seen.columns)}"
         return refuse("P410", because, along)
