@@ -319,7 +319,7 @@ def plan(
             authority=sight.finding, open_runs=open_runs, said=said, **_where(ground),
         )  # fmt: skip
     if save:
-        save_plan(ground.directory, planned)
+        save_plan(ground.directory, planned, root=ground.project.root)
     has_refused = any(item.action == "refuse" for item in planned.body.items)
     idle = all(item.action == "no_op" for item in planned.body.items)
     outcome: Outcome = "refused" if has_refused else "nothing" if idle else "planned"

@@ -11,10 +11,9 @@ from interlock.engine import outcome as outcomes
 from interlock.engine.cases.sources import source_warnings
 from interlock.engine.diagnostics import Diagnostic, Outcome, refused
 from interlock.engine.ledger.places import ledger_directory
-from interlock.engine.planner.differences import differences
 from interlock.engine.planner.plan import Item, PlanBody
 from interlock.engine.results import ModelResult, Progress, RunResult
-from interlock.engine.runner.apply import Applied, now_of, run
+from interlock.engine.runner.apply import Applied, compared, now_of, run
 from interlock.engine.runner.attempt import Attempt, InDoubt, Refuse
 from interlock.engine.runner.authority import demand, look
 from interlock.engine.runner.ground import Ground
@@ -258,7 +257,7 @@ def diff_of(ground: Ground, plan_id: str) -> tuple[str, tuple[Difference, ...]]:
         except WarehouseError as error:
             raise refusal(error, subject=ground.target.name) from error
     own = sight.fold.checkpointed_by(planned.id)
-    found = differences(planned.body, project=ground.project, target=ground.target, now=now, own=own)
+    found = compared(ground, planned, now, own)
     spent = sight.fold.spent_by(planned.id)
     if spent:
         remedy = "a plan is applied once: `interlock resume` does what is left of it, or plan again"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from interlock.engine.planner.closure import value_of
-from interlock.engine.planner.edits import AGAIN, edited
+from interlock.engine.planner.edits import AGAIN, Texts, edited
 from interlock.engine.planner.facts import same_columns
 from interlock.engine.planner.plan import Item, PlanBody, UpstreamPin
 from interlock.engine.project.project import Project
@@ -32,7 +32,7 @@ class Now(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def differences(
-    body: PlanBody, *, project: Project, target: TargetConfig, now: Now, own: Mapping[str, str | None]
+    body: PlanBody, *, project: Project, target: TargetConfig, now: Now, own: Mapping[str, str | None], texts: Texts
 ) -> tuple[Difference, ...]:
     """What is not as planned; empty where everything holds.
 
@@ -42,11 +42,12 @@ def differences(
         target: as it is now.
         now: the world as it is now.
         own: receipts that runs of this plan have left, by model.
+        texts: of files, as far as they are known.
     """
     found = [*_belongs(body, project, target, now)]
     if found:
         return tuple(found)
-    found += _files(body, project, target)
+    found += _files(body, project, target, texts)
     found += _sources(body, now)
     for item in body.items:
         if item.model in own or item.follows is not None:
@@ -92,12 +93,12 @@ def _belongs(body: PlanBody, project: Project, target: TargetConfig, now: Now) -
     return found
 
 
-def _files(body: PlanBody, project: Project, target: TargetConfig) -> list[Difference]:
+def _files(body: PlanBody, project: Project, target: TargetConfig, texts: Texts) -> list[Difference]:
     now = {key: value_of(project, target, key) for key in body.closure}
     moved = {key: (planned, now[key]) for key, planned in body.closure.items() if now[key] != planned}
     if any(key.startswith("pin:") for key in moved):
         moved.pop("lock", None)  # which of the pins it is says more
-    return [edited(body, project, key, planned, there) for key, (planned, there) in moved.items()]
+    return [edited(body, project, key, planned, there, texts) for key, (planned, there) in moved.items()]
 
 
 def _sources(body: PlanBody, now: Now) -> list[Difference]:

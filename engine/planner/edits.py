@@ -1,9 +1,10 @@
-"""What was edited in the project since a plan was made: which file or value, whose it is, and of a model's SQL the lines. Pure."""
+"""What was edited in the project since a plan was made: which file or value, whose it is, and the lines. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from difflib import unified_diff
-from typing import Final
+from typing import Final, NamedTuple
 
 from interlock.engine.planner.closure import ABSENT
 from interlock.engine.planner.plan import PlanBody
@@ -16,7 +17,14 @@ MODELS_MAX: Final = 5
 _SUBJECTS: Final = {"target": "the target's schema or settings", "macros": "macros"}
 
 
-def edited(body: PlanBody, project: Project, key: str, planned: str, there: str) -> Difference:
+class Texts(NamedTuple):
+    """Of files, by path: as they were when the plan was made, beside what it holds itself, and as they are now where that differs."""
+
+    planned: Mapping[str, str]
+    now: Mapping[str, str]
+
+
+def edited(body: PlanBody, project: Project, key: str, planned: str, there: str, texts: Texts) -> Difference:
     """One thing of the plan's closure that has another digest now.
 
     Args:
@@ -25,6 +33,7 @@ def edited(body: PlanBody, project: Project, key: str, planned: str, there: str)
         key: of the closure.
         planned: its value in the plan.
         there: its value now.
+        texts: of files, as far as they are known.
     """
     kind, _, name = key.partition(":")
     subject, diff = _SUBJECTS.get(kind, name), ""
@@ -40,7 +49,7 @@ def edited(body: PlanBody, project: Project, key: str, planned: str, there: str)
         after = "gone"
     if kind == "file":
         after += _whose(body, name)
-        diff = _lines(body, project, name)
+        diff = _lines(body, name, texts)
     return Difference(code="P406", subject=subject, planned=before, found=after, remedy=AGAIN, diff=diff)
 
 
@@ -60,10 +69,10 @@ def _is_of(path: str, file: str) -> bool:
     return path.rpartition(".")[0] == file.rpartition(".")[0]
 
 
-def _lines(body: PlanBody, project: Project, path: str) -> str:
-    """What a plan does not build, it holds no text of: then the file alone is named."""
-    planned = next((item.text for item in body.items if item.path == path and item.text), None)
-    now = next((model.text for model in project.models.values() if model.path == path), None)
+def _lines(body: PlanBody, path: str, texts: Texts) -> str:
+    """Of a plan whose files' texts were not kept, only the file is named."""
+    planned = next((item.text for item in body.items if item.path == path and item.text), texts.planned.get(path))
+    now = texts.now.get(path)
     if planned is None or now is None:
         return ""
     lines = list(unified_diff(planned.splitlines(), now.splitlines(), "planned", "now", lineterm="", n=1))

@@ -18,6 +18,7 @@ from interlock.engine.diagnostics import Diagnostic, Refused, refused
 from interlock.engine.ledger.reader import LedgerWhole
 from interlock.engine.ledger.writer import Ledger
 from interlock.engine.planner.differences import Now, differences
+from interlock.engine.planner.edits import Texts
 from interlock.engine.planner.observe import Unreadable, read_bodies
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.runner import genesis
@@ -28,6 +29,7 @@ from interlock.engine.runner.ground import Ground, discover
 from interlock.engine.runner.planning import Planned, load, make_plan, save
 from interlock.engine.runner.selection import Request
 from interlock.engine.runner.settle import Settled, settle_all
+from interlock.engine.runner.texts import texts_now
 from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.files import file_state, remove_empty
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
@@ -283,9 +285,22 @@ def differences_now(place: Site, planned: Planned, sight: Sight, own: Mapping[st
             now = now_of(ground, body, sight, reader)
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
-    return differences(
-        body, project=ground.project, target=ground.target, now=now, own=sight.fold.checkpointed_by(planned.id) if own is None else own
-    )
+    own = sight.fold.checkpointed_by(planned.id) if own is None else own
+    return compared(ground, planned, now, own)
+
+
+def compared(ground: Ground, planned: Planned, now: Now, own: Mapping[str, str | None]) -> tuple[Difference, ...]:
+    """What of a saved plan is not as planned.
+
+    Args:
+        ground: the project and target as they are now.
+        planned: the saved plan.
+        now: the world as it is now.
+        own: receipts that runs of this plan left, by item.
+    """
+    assert planned.body is not None
+    texts = Texts(planned=planned.texts, now=texts_now(planned.body, ground.project))
+    return differences(planned.body, project=ground.project, target=ground.target, now=now, own=own, texts=texts)
 
 
 def now_of(ground: Ground, body: PlanBody, sight: Sight, reader: Reader) -> Now:

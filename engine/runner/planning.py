@@ -25,6 +25,7 @@ from interlock.engine.runner.authority import Sight
 from interlock.engine.runner.binding import bind, unreadable
 from interlock.engine.runner.ground import Ground, stop_on_errors
 from interlock.engine.runner.selection import Request
+from interlock.engine.runner.texts import is_as_planned, texts_of
 from interlock.engine.warehouse.duckdb.session import KNOWN_WRONG, refusal
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
@@ -43,6 +44,8 @@ class Planned(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     history: tuple[PlanStep, ...]
     findings: tuple[Diagnostic, ...]
     said: tuple[str, ...]
+    texts: dict[str, str] = {}
+    """Of a saved plan: what its files said, by path, as far as it does not hold them itself."""
 
 
 def make_plan(ground: Ground, request: Request, sight: Sight, reader: Reader | None, moment: datetime) -> Planned:
@@ -228,16 +231,23 @@ class _Stored(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     id: str
     history: tuple[PlanStep, ...]
     body: msgspec.Raw
+    texts: dict[str, str] = {}
 
 
-def save(directory: Path, planned: Planned) -> Path:
+def save(directory: Path, planned: Planned, *, root: Path | None = None) -> Path:
     """Write the plan's file, durably, beside the ledger.
+
+    Args:
+        directory: of this target's ledger and plans.
+        planned: a sealed plan.
+        root: of the project, where the plan will be applied later: what its files say now is kept with it.
 
     Raises:
         Refused: K741, it cannot be written.
     """
     path = plan_path(directory, planned.id)
-    stored = _Stored(id=planned.id, history=planned.history, body=msgspec.Raw(canonical(planned.body)))
+    texts = texts_of(planned.body, root) if root is not None and planned.body is not None else {}
+    stored = _Stored(id=planned.id, history=planned.history, body=msgspec.Raw(canonical(planned.body)), texts=texts)
     try:
         make_directory(plans_directory(directory))
         write_file(path, msgspec.json.encode(stored) + b"\n")
@@ -275,7 +285,14 @@ def load(directory: Path, plan_id: str, elsewhere: Mapping[str, Path]) -> Planne
         raise refused(
             "P402", f"plan {plan_id} is not as it was sealed", because="its bytes are not those that its id names", remedy="make a new plan"
         )
-    return Planned(id=stored.id, body=body, history=stored.history, findings=(), said=())
+    if not all(is_as_planned(body, *text) for text in stored.texts.items()):
+        raise refused(
+            "P402",
+            f"plan {plan_id} is not as it was sealed",
+            because="its files' texts are not those that it names",
+            remedy="make a new plan",
+        )
+    return Planned(id=stored.id, body=body, history=stored.history, findings=(), said=(), texts=stored.texts)
 
 
 def newest_plans(directory: Path) -> list[Path]:
