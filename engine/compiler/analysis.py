@@ -41,6 +41,8 @@ class Context(NamedTuple):
     names: Names
     values: Values
     macros: Macros
+    reopened: list[Analysis]
+    """Analyses that read their text once more, since they had let go of its tree."""
 
 
 class Analysis:
@@ -60,8 +62,10 @@ class Analysis:
         self.context = context
         self.subject = subject
         self.findings: list[Diagnostic] = []
-        self.reading: Reading | None = None
+        self._reading: Reading | None = None
         self._trees: tuple[Tree, ...] = ()
+        self._expanded: Reading | None = None
+        self._let_go = False
         self.places: list[Place] = []
         self.edits: list[Edit] = []
         self.variables: tuple[str, ...] = ()
@@ -71,7 +75,7 @@ class Analysis:
         tree = self._tree()
         if tree is None:
             return
-        self.reading = reading = Reading(tree)
+        self._reading = reading = Reading(tree)
         self._trees = (tree,)
         for problem in reading.problems:
             self._problem(problem)
@@ -91,10 +95,33 @@ class Analysis:
         """The canonical form of the text; empty where it is no SELECT."""
         return parser.canonical_of_trees(self._trees) if self._trees else ""
 
-    @functools.cached_property
+    @property
+    def reading(self) -> Reading | None:
+        """What the statement's tree says; nothing where the text is no SELECT."""
+        if self._let_go:
+            answer = parser.parse(self.text.text)
+            assert isinstance(answer, Statements), "it was read before"
+            self._trees = answer.trees
+            self._reading = Reading(answer.trees[0])
+            self._let_go = False
+            self.context.reopened.append(self)
+        return self._reading
+
+    @property
     def expanded(self) -> Reading | None:
         """The statement with the project's macros put in by what they stand for, to be judged; what runs is the text."""
-        return Reading(self.context.macros.bodies.expanded(self._trees[0])) if self.macros and self._trees else self.reading
+        reading = self.reading
+        if reading is None or not self.macros:
+            return reading
+        if self._expanded is None:
+            self._expanded = Reading(self.context.macros.bodies.expanded(self._trees[0]))
+        return self._expanded
+
+    def let_go(self) -> None:
+        """Keep no tree: it is most of what an analysis holds. Whoever asks for it has the text read once more."""
+        if self._reading is not None:
+            self.canonical  # noqa: B018 - it is kept
+            self._trees, self._reading, self._expanded, self._let_go = (), None, None, True
 
     def nodes(self) -> list[Node]:
         """What it reads, in the order of the text, with repetitions."""

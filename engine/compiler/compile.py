@@ -10,7 +10,7 @@ from typing import Final, Literal
 from msgspec import structs
 
 from interlock.engine.compiler import collector
-from interlock.engine.compiler.analysis import Context
+from interlock.engine.compiler.analysis import Analysis, Context
 from interlock.engine.compiler.checks import CheckBinder, Draft, Stands, texts_of
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.compiler.digests import environment_of
@@ -36,6 +36,8 @@ from interlock.machines.evidence import Column
 
 _TURNS: Final = 0.0002
 """Seconds."""
+TREES_MAX: Final = 1000
+"""Syntax trees that are kept for what reads a model; one takes about 60 KB."""
 
 
 def compile_project(
@@ -91,7 +93,8 @@ class Compilation:
         self.values = Values.of(project.variables, as_of, target.name)
         self.names = Names(project, target)
         self.macros = macros_of(project.macros, self.values, binder)
-        self.context = Context(self.names, self.values, self.macros)
+        self.context = Context(self.names, self.values, self.macros, [])
+        self._open: deque[Analysis] = deque()
         self.sources = SourceCompiler(project, target, world, binder)
         self.units: dict[str, Unit] = {}
         self.taken: set[tuple[str, str]] = set()
@@ -255,9 +258,19 @@ class Compilation:
                     unit.examine(around)
             for unit in units:
                 models[unit.name] = finished(unit, around, layers[unit.name])
+                self._keep_few_trees(unit)
             for place, failed in binding.stood().items():
                 _without_relation(made[place], failed)
                 models[made[place].name] = finished(made[place], around, layers[made[place].name])
+
+    def _keep_few_trees(self, unit: Unit) -> None:
+        """Those of the last models: readers ask mostly for these, and all of a large project would be most of its memory."""
+        self._open.extend(self.context.reopened)
+        self.context.reopened.clear()
+        if unit.analysis is not None:
+            self._open.append(unit.analysis)
+        while len(self._open) > TREES_MAX:
+            self._open.popleft().let_go()
 
     def _begin(self, shadows: list[Shadow], step: Iterable[str], edges: Mapping[str, set[str]], around: Surroundings) -> Round:
         """The members of a step do not read each other, so all of their texts are bound at once."""

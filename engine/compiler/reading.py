@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from interlock.engine.compiler.functions import CLOCK_WORDS
@@ -116,7 +117,6 @@ class Reading:
         self.ranges: list[Tree] = []
         """Comparisons that let an upper bound in."""
         self.parameters: list[tuple[str, int | None]] = []
-        self.column_references: list[tuple[tuple[str, ...], int | None, int]] = []
         self.notes: set[str] = set()
         self.samples: list[int | None] = []
         self.by_place = False
@@ -139,6 +139,10 @@ class Reading:
             return
         kind = value.get("type")
         if type(kind) is str:
+            # The decoder makes a text for each: one for all of a kind is a quarter of a tree less.
+            value["type"] = kind = sys.intern(kind)
+            if "class" in value:
+                value["class"] = sys.intern(value["class"])
             if "cte_map" in value:
                 scope = self._query(value, kind, scope)
             else:
@@ -200,7 +204,6 @@ class Reading:
         match kind:
             case "COLUMN_REF":
                 names = tuple(node.get("column_names", ()))
-                self.column_references.append((names, offset, node.get("query_location_length", 0)))
                 if len(names) == 1 and names[0].lower() in CLOCK_WORDS:
                     self.calls.append(Call(names[0].lower(), offset, 0, table=False, ordered=True))
             case "BASE_TABLE":
@@ -272,6 +275,16 @@ class Reading:
         for pivot in node.get("pivots", ()):
             if pivot.get("pivot_enum") or not pivot.get("entries"):
                 self.problems.append(dynamic_pivot(offset))
+
+    def column_references(self) -> Iterator[tuple[tuple[str, ...], int | None, int]]:
+        """Columns by name, with offset and length, in the order of the tree."""
+        waiting: list[Any] = [self.root]
+        while waiting:
+            value = waiting.pop()
+            if type(value) is dict and value.get("type") == "COLUMN_REF":
+                yield tuple(value.get("column_names", ())), offset_of(value), value.get("query_location_length", 0)
+            elif type(value) is dict or type(value) is list:
+                waiting += reversed(list(value.values()) if type(value) is dict else value)
 
     @property
     def tables(self) -> tuple[Tree, ...]:

@@ -355,7 +355,7 @@ class Unit:
 
     def _not_bound(self, analysis: Analysis, around: Surroundings, bound: Spliced, found: NotBound) -> None:
         offset = None if found.offset is None else bound.origin(found.offset)
-        for names, place, length in analysis.reading.column_references if analysis.reading is not None else []:
+        for names, place, length in analysis.reading.column_references() if analysis.reading is not None else []:
             reference = next(
                 (each.reference for each in analysis.places if len(each.reference.path) > 1 and _same(names[:2], each.reference.path[-2:])),
                 None,

@@ -144,3 +144,31 @@ def test_a_name_stands_where_its_tokens_say(how: str, tmp_path: Path, monkeypatc
     assert quick.models["m"].sql == slow.models["m"].sql
     assert quick.findings == slow.findings
     assert '"warehouse"."main"."a"' in slow.models["m"].sql
+
+
+def test_a_tree_that_was_let_go_is_read_again_and_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {
+        "macros/m.sql": "CREATE MACRO twice(x) AS x * 2;",
+        "models/a.sql": "select id, coalesce(amount, 0) as amount from raw.orders where id is not null",
+        "models/b.sql": "select id, twice(amount) as amount, row_number() over (order by amount, id) as n from a",
+        "models/b.toml": 'materialized = "view"\n',
+        "models/c.sql": "select b.id, b.n from b where b.amount is not null union all select id, 0 from a",
+        "models/c.toml": '[contract]\n[contract.columns]\nid = { type = "BIGINT", nullable = false }\nn = { type = "BIGINT", nullable = false }\n',
+        "models/d.sql": "select * from c order by n limit 3",
+        "models/d.toml": "deterministic = true\n",
+    }
+    kept = compiled(tmp_path / "kept", files)
+    monkeypatch.setattr("interlock.engine.compiler.compile.TREES_MAX", 0)
+    again = 0
+    parse = parser.parse
+
+    def counted(text: str) -> object:
+        nonlocal again
+        again += 1
+        return parse(text)
+
+    monkeypatch.setattr(parser, "parse", counted)
+    let_go = compiled(tmp_path / "let_go", files)
+    assert let_go.models == kept.models
+    assert let_go.findings == kept.findings
+    assert again > len(kept.models), "no reader asked for a tree again, so this shows nothing"
