@@ -67,7 +67,8 @@ def plan_is_unspent(evidence: AuthorizeEvidence) -> Answer:
         return refuses("G573", because, remedy="see `interlock status` for the runs of a plan")
     if evidence.spent_by:
         because = f"it was applied by {', '.join(evidence.spent_by)}"
-        return refuses("P403", because, remedy="a plan is applied once: `interlock resume` does what is left of it, or plan again")
+        again = "a plan is applied once: `interlock plan` says what there is to do now"
+        return refuses("P403", because, remedy=f"{again}; a run that was stopped or ended partial goes on with `interlock resume`")
     return HOLDS
 
 

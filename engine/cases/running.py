@@ -260,7 +260,9 @@ def diff_of(ground: Ground, plan_id: str) -> tuple[str, tuple[Difference, ...]]:
     found = compared(ground, planned, now, own)
     spent = sight.fold.spent_by(planned.id)
     if spent:
-        remedy = "a plan is applied once: `interlock resume` does what is left of it, or plan again"
+        last = sight.fold.runs[spent[-1]]
+        left = last.close is None or last.close.outcome != "succeeded"
+        remedy = "a plan is applied once: " + ("`interlock resume` does what is left of it, or plan again" if left else "plan again")
         applied = Difference(code="P403", subject="the plan", planned="not applied", found=f"applied by {', '.join(spent)}", remedy=remedy)
         found = (applied, *found)
     return planned.id, found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from interlock.engine.planner.plan import Action, Bounds, Item, PlanBody
@@ -94,6 +95,9 @@ def _item(item: Item, widths: tuple[int, int, int], look: Look) -> list[str]:
     if item.checks:
         warnings = sum(check.severity == "warn" for check in item.checks)
         lines.append(f"{below}{counted(len(item.checks), 'check')}" + (f", {warnings} of them only warn" if warnings else ""))
+    on_rows = [one_line(finding.column) for finding in item.contract_findings if finding.proof == "at_run_time"]
+    if on_rows:
+        lines += indented(f"proved on the rows, not before: no nulls in {', '.join(on_rows)}", below + "  ", first=below)
     for check in item.source_checks:
         asked = f"how fresh {one_line(check.column)} is" if check.question == "freshness" else f"no nulls in {one_line(check.column)}"
         lines.append(f"{below}asks {one_line(check.source)}: {asked}" + (", which only warns" if check.severity == "warn" else ""))
@@ -157,10 +161,9 @@ def _refused(body: PlanBody, look: Look) -> list[str]:
 
 
 def _counts(body: PlanBody) -> str:
-    known: dict[str, int] = {}
-    for item in body.items:
-        known[item.action] = known.get(item.action, 0) + 1
-    said = [f"{number(known[action])} {action_word(action)}" for action in _INKS if action in known]
+    had = Counter(item.action for item in body.items)
+    known = {action: had[action] for action in _INKS if action in had}
+    said = [counted(count, "no-op") if action == "no_op" else f"{number(count)} {action_word(action)}" for action, count in known.items()]
     return "plan: " + (", ".join(said) if said else "no model is selected")
 
 

@@ -153,7 +153,10 @@ def _closing(result: RunResult, look: Look) -> str:
     if result.outcome == "refused" and not states:
         return f"{word} before it began: no model was touched, in {duration(result.milliseconds)}"
     done = states.count("checkpointed")
-    parts = [f"{done} checkpointed" if done or not states.count("refused") else "nothing was built"]
+    if result.outcome == "partial" and not done:
+        # "partial" would say that a part was done.
+        word = look.ink("nothing was built", ink, "bold")
+    parts = [f"{done} checkpointed"] if done or not states.count("refused") else []
     if states.count("refused"):
         parts.append(f"{states.count('refused')} refused")
     doubt = sum(state not in ENDED for state in states)
@@ -162,5 +165,6 @@ def _closing(result: RunResult, look: Look) -> str:
     if states.count("no_op"):
         parts.append(counted(states.count("no_op"), "no-op"))
     written = sum(model.rows_written or 0 for model in result.models if model.state == "checkpointed")
-    parts.append(f"{counted(written, 'row')} written")
+    if done or not states.count("refused"):
+        parts.append(f"{counted(written, 'row')} written")
     return f"{word}: {', '.join(parts)}, in {duration(result.milliseconds)}"

@@ -41,6 +41,7 @@ from interlock.machines.evidence import (
     CheckPin,
     CheckVerdict,
     Column,
+    ContractFinding,
     Difference,
     Digests,
     SourceCheck,
@@ -127,6 +128,7 @@ def plan_result() -> PlanResult:
             notes=("late rows (below the watermark) are not looked at", "reads all of raw_orders"),
             bounds=Bounds(column="happened_at", type="TIMESTAMP", low="2025-01-30 10:00:00", until="2025-02-01 09:00:00"),
             checks=(CheckPin(check="a", severity="error"), CheckPin(check="b", severity="warn")),
+            contract_findings=(ContractFinding(column="id", proof="at_run_time", because="its source does not speak of nulls"),),
         ),
         item(
             "fct_daily",

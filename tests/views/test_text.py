@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.views import samples
 
@@ -54,3 +55,10 @@ def test_the_first_line_names_project_target_and_path(name: str) -> None:
 
 def test_goldens_are_of_results_that_exist() -> None:
     assert {path.stem for path in GOLDEN.glob("*.txt")} == {*RESULTS, "findings"}
+
+
+def test_a_run_of_which_nothing_was_done_is_not_called_partial() -> None:
+    run = samples.run_result()
+    refused = tuple(model for model in run.models if model.state in {"refused", "no_op"})
+    last = text_of(msgspec.structs.replace(run, models=refused), PLAIN)[-1]
+    assert last == "nothing was built: 4 refused, 3 no-ops, in 1 min 5 s"
