@@ -10,8 +10,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from interlock.engine.diagnostics import Diagnostic, Position, refused
+from interlock.engine.diagnostics import Diagnostic, Position, Refused, refused
 from interlock.engine.project.positions import KeyPath, key_path, locate
+from interlock.engine.project.unclosed import unclosed
 
 _PIECE = 1 << 16
 _BOM = "\ufeff"
@@ -85,6 +86,32 @@ def position(path: str, text: str, offset: int, *, length: int = 0, key: str = "
     return Position(path=path, line=line, column=offset - start + 1, length=length, excerpt=excerpt, key=key)
 
 
+def _broken(path: str, text: str, message: str) -> Refused:
+    """S102: why a text is not TOML, and where; of something that is not closed, where it was opened."""
+    found = _PLACE.search(message)
+    line = int(found[1]) if found and found[1] else text.count("\n") + 1
+    column = int(found[2]) if found and found[2] else 1
+    lines = text.split("\n")
+    summary = f"`{path}` is not valid TOML"
+    gave_up = sum(len(each) + 1 for each in lines[: line - 1]) + column - 1 if found and found[1] else len(text)
+    open_ = unclosed(text, gave_up)
+    if open_ is not None:
+        at = position(path, text, open_.offset, length=len(open_.opens))
+        because = f"`{open_.opens}` is opened here, and not closed"
+        if at.line != line and line <= len(lines) and lines[line - 1].strip():
+            because += f" before line {line}"
+        return refused("S102", summary, because=because, remedy=f"close it with `{open_.closes}`", at=at)
+    excerpt = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
+    twice = "twice" in message or "overwrite" in message
+    return refused(
+        "S102",
+        summary,
+        because=_PLACE.sub("", message),
+        remedy="a key may stand only once" if twice else "write `key = value`, a text in quotes; https://toml.io has the rules",
+        at=Position(path=path, line=line, column=column, excerpt=excerpt),
+    )
+
+
 class Document:
     """A TOML file of the project. Findings are collected in `findings` as it is decoded."""
 
@@ -110,20 +137,7 @@ class Document:
             message = str(error)
             if not isinstance(error, tomllib.TOMLDecodeError):
                 message = "it holds a number of too many digits" if isinstance(error, ValueError) else "its values are nested too deeply"
-            found = _PLACE.search(message)
-            line = int(found[1]) if found and found[1] else text.count("\n") + 1
-            column = int(found[2]) if found and found[2] else 1
-            lines = text.split("\n")
-            excerpt = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
-            raise refused(
-                "S102",
-                f"`{path}` is not valid TOML",
-                because=_PLACE.sub("", message),
-                remedy="a key may stand only once"
-                if "twice" in message or "overwrite" in message
-                else "write `key = value`, a text in quotes; https://toml.io has the rules",
-                at=Position(path=path, line=line, column=column, excerpt=excerpt),
-            ) from error
+            raise _broken(path, text, message) from error
         document = cls(path, text, tree)
         if _ZERO.search(text):
             for keys, value in strings(tree):

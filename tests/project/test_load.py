@@ -57,6 +57,24 @@ def test_toml_that_does_not_parse_says_where(tmp_path: Path) -> None:
     assert finding.at.excerpt == "schema = "
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "column", "closes"),
+    [
+        ('tags = ["a"', 1, 8, "]"),
+        ('tags = [\n  "a", # ]\nschema = "x"\n', 1, 8, "]"),
+        ('schema = "a"\ntags = [["a"], [\n', 2, 16, "]"),
+        ('[[checks]]\naccepted_values = { column = "a", values = [1]\n', 2, 19, "}"),
+        ('description = "a\nschema = "b"\n', 1, 15, '"'),
+        ("description = 'its\n", 1, 15, "'"),
+        ('description = """a\nschema = "b"\n', 1, 15, '"""'),
+    ],
+)
+def test_what_is_not_closed_is_shown_where_it_was_opened(tmp_path: Path, text: str, line: int, column: int, closes: str) -> None:
+    finding = one(project(tmp_path, {"models/m.toml": text}))
+    assert (finding.code, place(finding)[:3]) == ("S102", ("models/m.toml", line, column))
+    assert finding.remedy == f"close it with `{closes}`"
+
+
 @pytest.mark.parametrize("text", ["x = [1", 'x = """a', "[a]\nb=1\n[a]\n", "a = 1\na = 2\n", "a = 1\r", "\x01", "a=2024-13-01"])
 def test_no_broken_toml_is_a_crash(tmp_path: Path, text: str) -> None:
     assert one(project(tmp_path, {"models/m.toml": text})).code == "S102"
