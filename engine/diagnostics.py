@@ -61,14 +61,17 @@ def refused(code: str, summary: str, *, because: str = "", remedy: str = "", at:
     return Refused(Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=at, subject=subject))
 
 
-def in_order(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    """Findings by path, line, column and code, each once."""
+_WAITS = "L220"
 
-    def place(finding: Diagnostic) -> tuple[str, int, int, str, str]:
-        at = finding.at
+
+def in_order(findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    """Findings by path, line, column and code, each once; what only waits for another one's remedy comes last."""
+
+    def place(finding: Diagnostic) -> tuple[bool, str, int, int, str, str]:
+        at, waits = finding.at, finding.code == _WAITS
         if at is None:
-            return ("", 0, 0, finding.code, finding.summary)
-        return (at.path, at.line or 0, at.column or 0, finding.code, finding.summary)
+            return (waits, "", 0, 0, finding.code, finding.summary)
+        return (waits, at.path, at.line or 0, at.column or 0, finding.code, finding.summary)
 
     return tuple(sorted(dict.fromkeys(findings), key=place))
 

@@ -127,11 +127,9 @@ class Names:
         names += [".".join(key) for key, nodes in self._qualified.items() if any(node.kind == "source" for node in nodes)]
         names = [name for name in _unique(names) if name != own]
         tails = [name for name in names if name.rpartition(".")[2].lower() == path[-1].lower()]
-        remedy = (
-            f"did you mean `{tails[0]}`?"
-            if tails
-            else did_you_mean(written, names, "declare it in sources.toml, or write the model that makes it")
-        )
+        makes = f"the model that makes it, or `seeds/{path[0].lower()}.csv`" if len(path) == 1 else "the model that makes it"
+        otherwise = f"declare it in sources.toml, or write {makes}"
+        remedy = f"did you mean `{tails[0]}`?" if tails else did_you_mean(written, names, otherwise)
         because = "it is no CTE, model, seed or source of this project"
         if _SOURCES in self._unread:
             because, remedy = f"`{_SOURCES}` could not be read", "correct that file first"
