@@ -17,8 +17,9 @@ _ROOM: Final = 140
 def diagnostic(finding: Diagnostic, look: Look) -> list[str]:
     """The lines of one finding."""
     ink = _INKS[finding.severity]
-    first, *more = indented(finding.summary, "  ", first="")
-    lines = [f"{look.ink(f'{finding.severity}[{finding.code}]', ink, 'bold')}{look.ink(': ' + first, 'bold')}", *more]
+    label = f"{finding.severity}[{finding.code}]: "
+    first, *more = indented(finding.summary, "  ", first=label, width=look.width)
+    lines = [look.ink(label[:-2], ink, "bold") + look.ink(first[len(label) - 2 :], "bold"), *more]
     if finding.at is not None:
         lines += _place(finding.at, look, ink)
     for place in finding.also:
@@ -40,14 +41,14 @@ def evidence(*, because: str, remedy: str, look: Look, invariant: str = "", inde
     """The lines below a finding that say why, which invariant, and what helps."""
     lines: list[str] = []
     if because:
-        lines += indented(because, indent + " " * 9, first=f"{indent}because: ")
+        lines += indented(because, indent + " " * 9, first=f"{indent}because: ", width=look.width)
     if invariant:
         from interlock.machines.guards import INVARIANTS  # noqa: PLC0415 - with the first finding that has one
 
         name = next((words[0] for known, words in INVARIANTS.items() if known == invariant), "")
         lines.append(f"{indent}keeps:   {invariant}" + (f" ({name})" if name else ""))
     if remedy:
-        lines += indented(remedy, indent + " " * 9, first=f"{indent}{look.ink('remedy:', 'green')}  ")
+        lines += indented(remedy, indent + " " * 9, first=f"{indent}{look.ink('remedy:', 'green')}  ", width=look.width)
     return lines
 
 

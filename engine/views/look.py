@@ -14,6 +14,9 @@ Ink: TypeAlias = Literal["red", "yellow", "green", "blue", "dim", "bold"]
 
 _CODES: Final[dict[Ink, str]] = {"red": "31", "yellow": "33", "green": "32", "blue": "36", "dim": "2", "bold": "1"}
 _UNPRINTABLE: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+_WORDS: Final = re.compile(r"(?:`[^`]*`|\S)+")
+_ROOM_MIN: Final = 24
+"""Prose has at least this much beside its indent, however narrow the terminal is."""
 _ESCAPED: Final = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -150,7 +153,25 @@ def short(identity: str | None) -> str:
     return identity[:12] if identity else ""
 
 
-def indented(text: str, indent: str, first: str | None = None) -> list[str]:
-    """Each line of a text behind an indent (`first` before the first line), made printable."""
-    lines = text.replace("\r\n", "\n").rstrip("\n").split("\n")
-    return [(first if number_ == 0 and first is not None else indent) + printable(line) for number_, line in enumerate(lines)]
+def indented(text: str, indent: str, first: str | None = None, *, width: int = 0) -> list[str]:
+    """Each line of a text behind an indent (`first` before the first line), made printable; of prose at most so wide, 0: not cut."""
+    lines: list[str] = []
+    for line in text.replace("\r\n", "\n").rstrip("\n").split("\n"):
+        start = indent if lines or first is None else first
+        lines += _wrapped(printable(line), start, indent, width) if width else [start + printable(line)]
+    return lines
+
+
+def _wrapped(line: str, first: str, indent: str, width: int) -> list[str]:
+    """A line of prose as several. What stands between backticks is not broken, so that it can be copied."""
+    room = max(width, width_of(indent) + _ROOM_MIN)
+    if width_of(first) + width_of(line) <= room:
+        return [first + line]
+    lines, begun = [first], False
+    for word in _WORDS.findall(line):
+        if begun and width_of(lines[-1]) + 1 + width_of(word) > room:
+            lines.append(indent)
+            begun = False
+        lines[-1] += f" {word}" if begun else word
+        begun = True
+    return lines

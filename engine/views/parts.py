@@ -66,12 +66,13 @@ def column_list(columns: Iterable[Column]) -> str:
     return ", ".join(f"{one_line(column.name)} {column.type}" for column in columns)
 
 
-def by_reason(pairs: Iterable[tuple[str, str]]) -> list[str]:
+def by_reason(pairs: Iterable[tuple[str, str]], width: int = 0) -> list[str]:
     """(name, reason) pairs folded to a line for each reason, in the order in which the reasons come."""
     names: dict[str, list[str]] = defaultdict(list)
     for name, reason in pairs:
         names[reason].append(name)
-    return [f"  {listed(those)}" + (f": {one_line(reason)}" if reason else "") for reason, those in names.items()]
+    lines = [listed(those) + (f": {one_line(reason)}" if reason else "") for reason, those in names.items()]
+    return [part for line in lines for part in indented(line, " " * 4, first="  ", width=width)]
 
 
 def authority_lines(finding: AuthorityFinding | None, look: Look) -> list[str]:

@@ -48,7 +48,7 @@ def plan_text(result: PlanResult, look: Look) -> list[str]:
     if body is None:
         return [*lines, "no plan was made"]
     lines += _layers(body, look)
-    lines += _untouched(body)
+    lines += _untouched(body, look)
     lines += _refused(body, look)
     lines += ["", _counts(body)]
     if result.plan is not None:
@@ -83,7 +83,7 @@ def _item(item: Item, widths: tuple[int, int, int], look: Look) -> list[str]:
     lines = [f"  {word}  {name}  {pad(_kind(item), widths[2])}  {relation}".rstrip()]
     below = " " * (widths[0] + 4)
     for reason in item.reasons:
-        lines += indented(reason, below + "  ", first=below)
+        lines += indented(reason, below + "  ", first=below, width=look.width)
     if item.full_refresh == "asked":
         lines.append(f"{below}{look.ink('full refresh: every row is made again', 'yellow')}")
     if item.shrink == "allowed":
@@ -97,12 +97,12 @@ def _item(item: Item, widths: tuple[int, int, int], look: Look) -> list[str]:
         lines.append(f"{below}{counted(len(item.checks), 'check')}" + (f", {warnings} of them only warn" if warnings else ""))
     on_rows = [one_line(finding.column) for finding in item.contract_findings if finding.proof == "at_run_time"]
     if on_rows:
-        lines += indented(f"proved on the rows, not before: no nulls in {', '.join(on_rows)}", below + "  ", first=below)
+        lines += indented(f"proved on the rows, not before: no nulls in {', '.join(on_rows)}", below + "  ", first=below, width=look.width)
     for check in item.source_checks:
         asked = f"how fresh {one_line(check.column)} is" if check.question == "freshness" else f"no nulls in {one_line(check.column)}"
         lines.append(f"{below}asks {one_line(check.source)}: {asked}" + (", which only warns" if check.severity == "warn" else ""))
     for note in item.notes:
-        lines += indented(note, below + "      ", first=f"{below}{look.ink('note:', 'blue')} ")
+        lines += indented(note, below + "      ", first=f"{below}{look.ink('note:', 'blue')} ", width=look.width)
     return lines
 
 
@@ -131,11 +131,11 @@ def _span(column: str, span: Span) -> str:
     return f"{one_line(span.low)} <= {column} < {one_line(span.high)}"
 
 
-def _untouched(body: PlanBody) -> list[str]:
+def _untouched(body: PlanBody, look: Look) -> list[str]:
     idle = [(item.model, "; ".join(item.reasons)) for item in body.items if item.action == "no_op"]
     lines: list[str] = []
     if idle:
-        lines += ["", f"nothing to do for {counted(len(idle), 'model')}", *by_reason(idle)]
+        lines += ["", f"nothing to do for {counted(len(idle), 'model')}", *by_reason(idle, look.width)]
     for item in body.items:
         if item.action == "no_op" and item.notes:
             lines += [f"  note on {one_line(item.model)}: {one_line(note)}" for note in item.notes]
@@ -188,9 +188,9 @@ def _contracts(result: DiffResult, look: Look) -> list[str]:
     lines: list[str] = []
     for difference in result.differences:
         lines += ["", look.ink(one_line(difference.subject), "red" if difference.code else "green", "bold")]
-        lines += indented(difference.planned, " " * 9, first="  before:  ")
-        lines += indented(difference.found, " " * 9, first="  now:     ")
-        lines += indented(difference.remedy, " " * 9, first="  reach:   ")
+        lines += indented(difference.planned, " " * 9, first="  before:  ", width=look.width)
+        lines += indented(difference.found, " " * 9, first="  now:     ", width=look.width)
+        lines += indented(difference.remedy, " " * 9, first="  reach:   ", width=look.width)
     breaking = sum(bool(difference.code) for difference in result.differences)
     return [*lines, "", f"{counted(len(result.differences), 'change')} of contracts, {breaking} breaking"]
 
@@ -204,10 +204,10 @@ def diff_text(result: DiffResult, look: Look) -> list[str]:
         return [*lines, "everything that the plan rests on is as it was: it can be applied"]
     for difference in result.differences:
         lines += ["", f"{look.ink(f'changed[{difference.code}]', 'yellow', 'bold')}: {one_line(difference.subject)}"]
-        lines += indented(difference.planned, " " * 11, first="  planned: ")
-        lines += indented(difference.found, " " * 11, first="  found:   ")
+        lines += indented(difference.planned, " " * 11, first="  planned: ", width=look.width)
+        lines += indented(difference.found, " " * 11, first="  found:   ", width=look.width)
         lines += diff_lines(difference.diff, look)
         if difference.remedy:
-            lines += indented(difference.remedy, " " * 11, first=f"  {look.ink('remedy:', 'green')}  ")
+            lines += indented(difference.remedy, " " * 11, first=f"  {look.ink('remedy:', 'green')}  ", width=look.width)
     names = listed(dict.fromkeys(difference.subject for difference in result.differences))
     return [*lines, "", f"{counted(len(result.differences), 'difference')} ({one_line(names)}): this plan would be refused; make a new one"]

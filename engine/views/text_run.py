@@ -25,7 +25,7 @@ def run_text(result: RunResult, look: Look) -> list[str]:
         lines.append(f"run {result.run}" + (f", plan {short(result.plan)}" if result.plan else ""))
     done = [model for model in result.models if model.state != "no_op"]
     lines += _layers(done, look)
-    lines += _idle(result.models)
+    lines += _idle(result.models, look)
     lines += _warnings(done, look)
     lines += _refused(done, look)
     lines += _in_doubt(done, look)
@@ -88,9 +88,9 @@ def _time(model: ModelResult) -> str:
     return "" if model.milliseconds is None else duration(model.milliseconds)
 
 
-def _idle(models: Sequence[ModelResult]) -> list[str]:
+def _idle(models: Sequence[ModelResult], look: Look) -> list[str]:
     idle = [(model.model, model.reason) for model in models if model.state == "no_op"]
-    return ["", f"nothing to do for {counted(len(idle), 'model')}", *by_reason(idle)] if idle else []
+    return ["", f"nothing to do for {counted(len(idle), 'model')}", *by_reason(idle, look.width)] if idle else []
 
 
 def _warnings(models: Sequence[ModelResult], look: Look) -> list[str]:

@@ -7,7 +7,21 @@ from hypothesis import strategies as st
 
 from interlock.engine.diagnostics import Position
 from interlock.engine.views.diagnostics import marked
-from interlock.engine.views.look import PLAIN, Look, counted, cut, duration, listed, look_of, one_line, pad, printable, table, width_of
+from interlock.engine.views.look import (
+    PLAIN,
+    Look,
+    counted,
+    cut,
+    duration,
+    indented,
+    listed,
+    look_of,
+    one_line,
+    pad,
+    printable,
+    table,
+    width_of,
+)
 
 
 def test_wide_characters_take_two_columns_and_combining_ones_none() -> None:
@@ -91,3 +105,18 @@ def test_of_a_long_line_the_part_around_the_carets_is_shown() -> None:
 def test_a_tab_before_the_carets_is_measured_as_it_is_shown() -> None:
     text, carets = marked(Position(path="m.sql", line=1, column=3, length=1, excerpt="\t\tx\ty"))
     assert (text, carets) == ("        x    y", "        ^")
+
+
+@given(
+    st.lists(st.sampled_from(["a", "word", "`two words`", "日本", "x" * 30, "(`interlock run`)"]), min_size=1, max_size=40),
+    st.integers(1, 120),
+)
+def test_prose_is_wrapped_at_words_within_the_width(words: list[str], width: int) -> None:
+    lines = indented(" ".join(words), "    ", first="  why: ", width=width)
+    assert " ".join(lines).split() == ["why:", *" ".join(words).split()]
+    assert all(width_of(line) <= max(width, 4 + 24) or len(line.split("`")[0].split()) <= 2 for line in lines)
+    assert all(line.count("`") % 2 == 0 for line in lines)
+
+
+def test_without_a_terminal_nothing_is_wrapped() -> None:
+    assert indented("word " * 100, "  ") == ["  " + "word " * 100]

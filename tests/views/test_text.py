@@ -16,7 +16,7 @@ from interlock.engine.views.text import text_of
 
 GOLDEN = Path(__file__).parent / "golden"
 RESULTS = samples.every_result()
-COLOURED = Look(colour="yes", width=100)
+COLOURED = Look(colour="yes")
 
 
 def golden(name: str, text: str) -> None:
