@@ -28,6 +28,8 @@ def decode(document: Document, kind: type[S], tree: object, path: KeyPath = ()) 
     try:
         return msgspec.convert(tree, kind, strict=True)
     except msgspec.ValidationError:
+        if not path:
+            document.first_level = frozenset(_fields(kind))
         found = _walk(document, kind, tree, path)
         return found if isinstance(found, kind) else None
 
@@ -71,8 +73,15 @@ def _unknown(document: Document, fields: dict[str, msgspec.structs.FieldInfo], k
         (*path, key),
         f"unknown key `{key_path((*path, key))}`",
         because=f"the keys here are: {known}",
-        remedy=f"did you mean `{near}`?" if near else "take it out",
+        remedy=_instead(document, key, path, near),
     )
+
+
+def _instead(document: Document, key: str, path: KeyPath, near: str | None) -> str:
+    """What to do with an unknown key. One that stands below a table's head belongs to that table, whatever its writer meant."""
+    if path and key in document.first_level:
+        return "it is a key of the file itself: write it above the first line that begins with `[`"
+    return f"did you mean `{near}`?" if near else "take it out"
 
 
 def _walk(document: Document, kind: Any, value: object, path: KeyPath) -> Any:

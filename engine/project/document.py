@@ -120,6 +120,8 @@ class Document:
         self.text = text
         self.tree = tree
         self.findings: list[Diagnostic] = []
+        self.first_level: frozenset[str] = frozenset()
+        """Keys that may stand above the first table, once the file was found to hold others."""
         self._places: dict[KeyPath, tuple[int, int]] | None = None
 
     @classmethod

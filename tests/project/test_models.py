@@ -143,6 +143,11 @@ def test_a_slip_in_a_key_or_its_value_is_not_also_a_missing_key(tmp_path: Path) 
     assert (key.code, key.remedy) == ("S103", "did you mean `unique_key`?")
 
 
+def test_a_key_that_was_written_below_a_table_is_told_where_it_belongs(tmp_path: Path) -> None:
+    found = one(project(tmp_path, {"models/m.sql": "SELECT 1 AS id", "models/m.toml": '[[checks]]\nunique = "id"\nalias = "x"\n'}))
+    assert (found.code, found.remedy) == ("S103", "it is a key of the file itself: write it above the first line that begins with `[`")
+
+
 def test_one_table_where_a_list_of_them_is_meant_says_how_its_heading_is_written(tmp_path: Path) -> None:
     finding = one(project(tmp_path, {"models/m.toml": '[checks]\nunique = ["id"]\n'}))
     assert (finding.code, finding.remedy) == ("S104", "write its heading as `[[checks]]`: there may be more than one")
