@@ -101,7 +101,7 @@ def _target(
     path = values.get((*here, "path"), table.path)
     schema = values.get((*here, "schema"), table.schema)
     before = len(document.findings)
-    if not path.strip() or path.endswith("/"):
+    if path.rpartition("/")[2].strip() in {"", ".", ".."}:
         document.report("S104", (*here, "path"), f"target `{name}` names no file", remedy='write path = "dev.duckdb"')
     elif path.startswith(":memory:"):
         document.report("S104", (*here, "path"), "a database in memory keeps nothing", remedy='write path = "dev.duckdb"')

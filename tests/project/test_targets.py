@@ -65,6 +65,8 @@ def test_a_path_may_lie_outside_of_the_project(tmp_path: Path) -> None:
         (HEAD + '[targets."a b"]\ntype = "duckdb"\npath = "x"\n', "S108", 'targets."a b"'),
         (HEAD + target("dev").replace('"duckdb"', '"postgres"'), "S104", "targets.dev.type"),
         (HEAD + target("dev").replace("dev.duckdb", ""), "S104", "targets.dev.path"),
+        (HEAD + target("dev").replace("dev.duckdb", "."), "S104", "targets.dev.path"),
+        (HEAD + target("dev").replace("dev.duckdb", "data/.."), "S104", "targets.dev.path"),
         (HEAD + target("dev").replace("dev.duckdb", ":memory:"), "S104", "targets.dev.path"),
         (HEAD + target("dev").replace("dev.duckdb", "~/x.duckdb"), "S104", "targets.dev.path"),
         (HEAD + target("dev").replace("dev.duckdb", "md:x"), "S104", "targets.dev.path"),

@@ -100,7 +100,8 @@ def demand_openable(location: Path, *, write: bool, create: bool) -> None:
         _demand_creatable(location, create=write and create)
         return
     if state == "other":
-        raise _error("W607", "permanent", f"`{location}` is not a file", "give the path of a DuckDB file")
+        what = "is a directory, and no file" if location.is_dir() else "is not a file"
+        raise _error("W607", "permanent", f"`{location}` {what}", "give the path of a DuckDB file")
     if state == "empty":
         remedy = "if it never held anything, remove it; else restore it from a backup"
         raise _error("W607", "permanent", f"`{location}` is an empty file, and no DuckDB database", remedy)
