@@ -239,3 +239,53 @@ def test_sources_that_cannot_be_looked_at_are_said(tmp_path: Path) -> None:
     found = imported(tmp_path, {**files, "models/below.sql": "select id from {{ ref('m') }}", "models/other.sql": "select 1 as id"})
     assert [item.status for item in found.items("model")] == ["converted"] * 3
     assert any("cannot be looked at now: raw.t" in said for said in found.done.said)
+
+
+def test_a_macro_file_that_does_not_parse_lets_nothing_else_stand_in_for_its_macros(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "macros/own.sql": "{% macro generate_alias_name(custom_alias_name=none, node=none) %}{{ node.name | upper }}{% endmacro %}\n"
+            "{% macro type_string() %}varchar(3){% endmacro %}\n{# the macro for none #}{% if %}",
+            "models/plain.sql": "select 1 as id",
+            "seeds/s.csv": "id\n1\n",
+        },
+    )
+    refused = {item.name: item for item in found.done.items if item.status == "refused"}
+    assert "macros/own.sql" in refused
+    assert refused["plain"].code == "D805"
+    assert "generate_alias_name" in refused["plain"].why
+    assert "macros/own.sql, which does not parse" in refused["plain"].why
+
+
+def test_what_calls_a_macro_of_a_file_that_does_not_parse_is_refused_and_nothing_else(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "macros/own.sql": "{% macro type_string() %}varchar(3){% endmacro %}\n{% test not_null(model, column_name) %}select 1{% endtest %}\n{% if %}",
+            "models/calls.sql": "select cast(1 as {{ type_string() }}) as id",
+            "models/plain.sql": "select 1 as id",
+            "models/schema.yml": "models: [{name: plain, columns: [{name: id, data_tests: [not_null]}]}]",
+        },
+    )
+    refused = {item.name: item for item in found.done.items if item.status == "refused"}
+    assert refused["calls"].code == "D805"
+    assert "plain" not in refused
+    assert any("not_null" in name for name in refused), "dbt's own not_null is not what the project has"
+
+
+@pytest.mark.parametrize("kind", ["{% test not_null(model, column_name) %}", "{% macro default__test_not_null(model, column_name) %}"])
+def test_a_test_of_the_project_stands_before_dbts_own_of_that_name(tmp_path: Path, kind: str) -> None:
+    end = "{% endtest %}" if "{% test" in kind else "{% endmacro %}"
+    found = imported(
+        tmp_path,
+        {
+            "macros/own.sql": kind + "select {{ column_name }} from {{ model }} where {{ column_name }} = 7" + end,
+            "models/plain.sql": "select 1 as id",
+            "models/schema.yml": "models: [{name: plain, columns: [{name: id, data_tests: [not_null, unique]}]}]",
+        },
+    )
+    sidecar = found.text("models/plain.toml")
+    assert "id = 7" in sidecar
+    assert "not_null = " not in sidecar
+    assert 'unique = ["id"]' in sidecar

@@ -13,7 +13,7 @@ from interlock.engine.importers.dbt.expectations import WITHOUT_PACKAGE
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.names import quoted
 from interlock.engine.importers.dbt.nodes import Node, Problem, problem_of
-from interlock.engine.importers.dbt.session import Rendering, Session
+from interlock.engine.importers.dbt.session import Macro, Rendering, Session
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table, table
 
@@ -107,7 +107,7 @@ def generic(session: Session, test: Test, entry: Any, column: str | None, about_
         declared, column = column, column or arguments.get("column_name") or arguments.get("column")
         plain = not ({"where", "limit", "fail_calc", "warn_if", "error_if"} & {key for key, value in config.items() if value is not None})
         short = name.removeprefix("dbt.")
-        if plain and native and short in _NATIVE:
+        if plain and native and short in _NATIVE and _own(session, test, name) is None:
             made = _native(short, arguments, str(column) if column is not None else None, rendering)
             if made is not None:
                 test.checks = [{**made, **_severity(config)}]
@@ -212,11 +212,29 @@ def _sql(value: Any, *, quote: bool) -> str:
     return "'" + str(value).replace("'", "''") + "'" if quote else str(value)
 
 
+def _own(session: Session, test: Test, name: str) -> Macro | None:
+    """The macro of a generic test, where a project or package has one: it stands before dbt's own of that name."""
+    package, _, last = name.removeprefix("dbt.").rpartition(".")
+    places = [(owner, f"test_{last}") for owner in ([package] if package else [test.package, session.root])]
+    if not package and name.startswith("dbt."):
+        places = []
+    if not package and last in _NATIVE:
+        # dbt's own test dispatches, and the project is asked first.
+        places += [(session.root, f"{prefix}test_{last}") for prefix in ("duckdb__", "default__")]
+    found = (session.macros.get(owner, {}).get(called) for owner, called in places)
+    return next((macro for macro in found if macro is not None), None)
+
+
 def _failing(
     session: Session, test: Test, name: str, arguments: Table, column: str | None, model: str, rendering: Rendering, declared: str | None
 ) -> str | None:
     short = name.removeprefix("dbt.")
-    package, _, last = short.rpartition(".")
+    macro = _own(session, test, name)
+    if macro is not None:
+        given = {"model": model, **arguments, **({"column_name": declared} if declared is not None else {})}
+        text = str(session.call(macro, rendering, **given)).strip().rstrip(";").rstrip()
+        rendering.macros.add(f"{macro.package}.{macro.name}")
+        return text
     match short:
         case "unique" if column:
             return f"select {column} as unique_field, count(*) as n_records from {model} where {column} is not null group by {column} having count(*) > 1"
@@ -233,14 +251,6 @@ def _failing(
             )
         case _:
             pass
-    macro = None
-    for owner in [package] if package else [test.package, session.root]:
-        macro = macro or session.macros.get(owner, {}).get(f"test_{last}")
-    if macro is not None:
-        given = {"model": model, **arguments, **({"column_name": declared} if declared is not None else {})}
-        text = str(session.call(macro, rendering, **given)).strip().rstrip(";").rstrip()
-        rendering.macros.add(f"{macro.package}.{macro.name}")
-        return text
     known = WITHOUT_PACKAGE.get(short)
     return None if known is None else known(model, column, arguments)
 

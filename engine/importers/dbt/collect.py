@@ -134,6 +134,7 @@ def _macros(found: Found, package: Package) -> None:
                 found.session.add_macros(package.name, file.path, file.text)
             except t.EVALUATION as error:
                 why, line = t.syntax_error(error)
+                found.session.add_broken_macros(package.name, file.path, file.text)
                 found.refuse(
                     "file",
                     file.path,
@@ -141,7 +142,7 @@ def _macros(found: Found, package: Package) -> None:
                     line,
                     "D805",
                     f"the template does not parse: {why}",
-                    "correct it; its macros are not known",
+                    "correct it; its macros are not known, and what calls them is refused",
                 )
 
 
@@ -392,7 +393,7 @@ def shadowed(found: Found) -> None:
     """Say which of dbt's own names the project's macros take over."""
     for package in {found.session.root, *found.session.packages}:
         for name, macro in found.session.macros.get(package, {}).items():
-            if name in SHADOWS and package == found.session.root:
+            if name in SHADOWS and package == found.session.root and macro.path not in found.session.broken:
                 why = f"it takes the place of dbt's `{name}`: it was evaluated in its place"
                 found.items.append(
                     Item(kind="macro", name=f"{package}.{name}", status="converted", path=macro.path, line=macro.line, why=why)

@@ -31,7 +31,7 @@ def project_items(conversion: Conversion) -> list[Item]:
         found.append(Item(kind="env_var", name=name, status=status, path=min(paths), why=f"{shown}; read by {len(paths)} file(s)"))
     for package, macros in sorted(conversion.session.macros.items()):
         for name, macro in sorted(macros.items()):
-            if package != "dbt" and not name.startswith(("snapshot_", "docs_")):
+            if package != "dbt" and macro.path not in conversion.session.broken and not name.startswith(("snapshot_", "docs_")):
                 why = f"evaluated where it is called, {macro.used} times" if macro.used else "nothing that was converted calls it"
                 status = "converted" if macro.used else "documented"
                 if name.startswith("materialization_"):

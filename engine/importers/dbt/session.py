@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -176,6 +177,8 @@ class MacroCall:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """What it gives: its text, or what it returns."""
         session, macro = self._session, self._macro
+        if macro.path in session.broken:
+            raise CannotKeep("D805", f"macro `{macro.name}` stands in {macro.path}, which does not parse", "correct that file")
         session.current.macros.add(f"{macro.package}.{macro.name}")
         macro.used += 1
         body = getattr(session.module(macro), t.MACRO + macro.name)
@@ -188,6 +191,9 @@ class MacroCall:
             return returned.value
         finally:
             session.depth -= 1
+
+
+_DEFINES: Final = re.compile(r"\b(macro|test|data_test)\s+([A-Za-z_]\w*)")
 
 
 class Session:
@@ -208,6 +214,8 @@ class Session:
         self.resolved: dict[str, str] = {}
         """Dispatched macro → which one won, and why."""
         self.schema_of: Callable[[str], str] = lambda _name: str(target.get("schema", "main"))
+        self.broken: set[str] = set()
+        """Files of macros that do not parse: what their macros do is not known, so nobody else's stand in for them."""
         self._files: dict[str, tuple[nodes.Template, str]] = {}
         self._modules: dict[str, Any] = {}
         self._globals: dict[str, dict[str, Any]] = {}
@@ -236,6 +244,18 @@ class Session:
         self._files[path] = (tree, package)
         self._globals.clear()
         return found
+
+    def add_broken_macros(self, package: str, path: str, source: str) -> None:
+        """Keep the names that a macro file would define, where it does not parse, so that no other macro is taken in their place."""
+        self.broken.add(path)
+        for found in _DEFINES.finditer(source):
+            kind, name = found[1], found[2]
+            with contextlib.suppress(TemplateSyntaxError):  # a word after `macro` in a comment, that is no name
+                tree = self.env.parse(f"{{% {kind} {name}() %}}{{% end{kind} %}}", filename=path)
+                line = source.count("\n", 0, found.start()) + 1
+                for macro in tree.find_all(nodes.Macro):
+                    self.macros.setdefault(package, {})[macro.name] = Macro(package, macro.name, path, line, macro)
+        self._globals.clear()
 
     def project_levels(self, package: str, plural: str) -> list[tuple[str, Any]]:
         """The trees of configuration for a kind of resource with the files that they stand in, lowest first."""
