@@ -81,8 +81,17 @@ def import_dbt(
         files=done.files,
         said=done.said,
         compared=compared,
-        next_commands=(f"cd {shlex.quote(str(out))}", "interlock compile", "interlock run"),
+        next_commands=_next(done, out),
     )
+
+
+def _next(done: Imported, out: Path) -> tuple[str, ...]:
+    """What to do with the new project; where nothing is in it, there is nothing to run, but much to read."""
+    enter = f"cd {shlex.quote(str(out))}"
+    if any(item.written == "yes" and item.kind in {"model", "seed", "snapshot"} for item in done.items):
+        return (enter, "interlock compile", "interlock run")
+    codes = Counter(item.code for item in done.items if item.status in {"refused", "proposed"} and item.code not in {"", BLOCKED})
+    return (enter, *(f"interlock explain {code}" for code, _ in codes.most_common(3)))
 
 
 def _compared(done: Imported, root: Path, out: Path, environment: Mapping[str, str], clock: Clock, built: Built) -> tuple[Compared, ...]:

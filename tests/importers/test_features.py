@@ -360,3 +360,11 @@ def test_a_test_s_macro_may_say_how_failures_are_counted(tmp_path: Path) -> None
     (check,) = load(found.out, environment={}).models["m"].checks
     assert check.severity == "warn"
     assert "sum(coalesce(n, 0)) as failures" in getattr(check.question, "sql", "")
+
+
+def test_what_dbt_takes_from_its_machines_zone_is_said_unless_the_profile_names_one(tmp_path: Path) -> None:
+    plain = imported(tmp_path / "plain", {"models/a.sql": "select 1 as id"})
+    assert any("Interlock runs in UTC" in said for said in plain.done.said)
+    profile = "shop:\n  target: dev\n  outputs:\n    dev: {type: duckdb, path: x.duckdb, settings: {TimeZone: Europe/Berlin}}\n"
+    named = imported(tmp_path / "named", {"models/a.sql": "select 1 as id", "profiles.yml": profile})
+    assert not any("Interlock runs in UTC" in said for said in named.done.said)

@@ -289,3 +289,9 @@ def test_a_test_of_the_project_stands_before_dbts_own_of_that_name(tmp_path: Pat
     assert "id = 7" in sidecar
     assert "not_null = " not in sidecar
     assert 'unique = ["id"]' in sidecar
+
+
+def test_an_import_of_which_nothing_was_converted_does_not_ask_to_run_it(tmp_path: Path) -> None:
+    write(tmp_path / "dbt", {"models/m.sql": "select {{ run_query('select 1') }}"})
+    done = api.import_dbt(tmp_path / "dbt", tmp_path / "new", environment={})
+    assert done.next_commands == (f"cd {tmp_path / 'new'}", "interlock explain D804")

@@ -186,6 +186,11 @@ def _said(conversion: Conversion, items: tuple[Item, ...], unknown: tuple[str, .
     kind = conversion.found.tree.profile.get("type")
     if kind not in {None, "duckdb"}:
         said.append(f"the project was written for {kind}; its SQL was taken as DuckDB reads it, and what DuckDB refuses is refused")
+    if kind in {None, "duckdb"} and "TimeZone" not in conversion.settings:
+        said.append(
+            "dbt ran in the time zone of its machine, and Interlock runs in UTC: where a model turns times with a zone into days or texts, "
+            'write `settings = { TimeZone = "…" }` of the target'
+        )
     absent = Counter(name for item in items if item.code == "D806" for name in re.findall(r"nothing is called `([\w.]+)`", item.why))
     if absent:
         said.append(f"macros that are not there: {', '.join(f'{name} ({count})' for name, count in absent.most_common(20))}")
