@@ -197,6 +197,28 @@ def test_of_one_edit_only_that_model_and_its_readers_are_made_again(site: Site, 
     assert made == ["kept"]
 
 
+def test_of_another_value_in_a_project_without_macros_only_its_readers_are_made_again(site: Site, made: list[str]) -> None:
+    site.write(
+        {
+            "interlock.toml": CONFIG + 'place = "here"\n',
+            "models/names.sql": FILES["models/names.sql"].replace("twice(id)", "id * 2"),
+            "models/deep/kept.sql": "SELECT id, $place AS place FROM raw.orders",
+        }
+    )
+    (site.root / "macros/m.sql").unlink()
+    here = site.same()
+    site.variables.update(place="there")
+    there = site.same()
+    assert "'there'" in there["models"]["kept"].sql
+    assert {name for name, model in there["models"].items() if model != here["models"][name]} == {"kept"}
+    site.variables.clear()
+    assert site.same() == here
+    del made[:]
+    site.variables.update(place="there")
+    site.compiled(Cache(site.root))
+    assert made == ["kept"]
+
+
 EDITS: dict[str, Callable[[Site], object]] = {
     "text": lambda site: site.write({"models/deep/alone.sql": "SELECT id, happened, amount FROM raw.orders"}),
     "text of what all read": lambda site: site.write({"models/stg.sql": FILES["models/stg.sql"].replace("id,", "id + 1 AS id,")}),
