@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.attempt import SETTLING, STEPS, Attempt, Bench, InDoubt, go, refuse
@@ -19,6 +20,8 @@ from interlock.machines.evidence import RefuseEvidence
 from interlock.machines.model_run import ModelRun
 
 TERMINAL = frozenset({"checkpointed", "refused"})
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+LOOKED_AT_MAX = 32
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,6 +45,8 @@ class Work:
     """Items that were not started, in the plan's order."""
     ready: list[tuple[int, str]] = field(default_factory=list)
     """Of those, what the states let start, the first of the plan first: kept so that nobody goes through all items to find it."""
+    small: int = 0
+    """How many workers are at small models now."""
     doubt: str | None = None
     """An item of whose COMMIT nobody can say anything: then the warehouse gives no answers, and nothing more is begun."""
     error: BaseException | None = None
@@ -101,44 +106,57 @@ def run_all(work: Work) -> None:
         raise work.error
 
 
+class _Taken(NamedTuple):
+    """What a worker starts now: an item, or small ones that are ready together; nothing where nothing may start."""
+
+    items: list[Item]
+    small: bool = False
+
+
 def _work(work: Work) -> None:
     while True:
         with work.condition:
-            items = _take(work)
-            while not items:
+            taken = _take(work)
+            while not taken.items:
                 if work.error is not None or not work.waiting:
                     # What runs now will not make anything ready that its own worker would not see.
                     work.condition.notify_all()
                     return
                 work.condition.wait(timeout=0.05)
-                items = _take(work)
+                taken = _take(work)
+            work.small += taken.small
         try:
-            _carry(work, items)
+            _carry(work, taken.items)
         except BaseException as error:  # noqa: BLE001 - carried to the main thread, which raises it
             with work.condition:
                 work.error = work.error or error
                 work.condition.notify_all()
             return
         with work.condition:
+            work.small -= taken.small
             work.condition.notify_all()
 
 
-def _take(work: Work) -> list[Item]:
-    """What a worker starts now: an item, or small ones that are ready together; nothing where nothing may start."""
+def _take(work: Work) -> _Taken:
+    """The next of the plan's order that may start."""
     if work.error is not None:
-        return []
+        return _Taken([])
     if work.waiting and (work.stop.is_set() or work.doubt is not None or (work.fail_fast and _first_failure(work) is not None)):
-        return [work.waiting.pop(next(iter(work.waiting)))]
-    first = _pop(work)
+        return _Taken([work.waiting.pop(next(iter(work.waiting)))])
+    # What small models cost is our own work: more workers than cores only get into each other's way. The others wait for large ones.
+    first = _pop(work) if work.small < CORES else _pop_large(work)
     if first is None:
-        return []
-    taken = [first]
-    # What small models cost is our own work, which more workers than cores do not speed up.
-    size = min(work.together, (len(work.ready) + 1) // min(work.workers, os.cpu_count() or 1))
-    if size < 2 or not _may_share(work, first):
-        return taken
+        return _Taken([])
+    if not _may_share(work, first):
+        return _Taken([first])
+    return _Taken([first, *_beside(work, min(work.together, (len(work.ready) + 1) // min(work.workers, CORES)))], small=True)
+
+
+def _beside(work: Work, size: int) -> list[Item]:
+    """Small ones that go with a first one, so that there are no more than `size`."""
+    taken: list[Item] = []
     others: list[tuple[int, str]] = []
-    while work.ready and len(taken) < size and len(others) < size:
+    while work.ready and len(taken) + 1 < size and len(others) < size:
         name = work.ready[0][1]
         if name in work.waiting and not _may_share(work, work.waiting[name]):
             others.append(heapq.heappop(work.ready))
@@ -155,6 +173,22 @@ def _pop(work: Work) -> Item | None:
         if name in work.waiting:
             return work.waiting.pop(name)
     return None
+
+
+def _pop_large(work: Work) -> Item | None:
+    """The first one that is not small; far behind small ones none is looked for, its turn comes."""
+    small: list[tuple[int, str]] = []
+    found: Item | None = None
+    while work.ready and found is None and len(small) < LOOKED_AT_MAX:
+        entry = heapq.heappop(work.ready)
+        item = work.waiting.get(entry[1])
+        if item is not None and _may_share(work, item):
+            small.append(entry)
+        elif item is not None:
+            found = work.waiting.pop(entry[1])
+    for entry in small:
+        heapq.heappush(work.ready, entry)
+    return found
 
 
 def _may_start(work: Work, item: Item) -> bool:

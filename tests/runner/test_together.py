@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 
 from interlock.engine import faults
 from interlock.engine.cli import main
-from interlock.engine.runner import carry
+from interlock.engine.planner.plan import Item
+from interlock.engine.runner import carry, schedule
 from interlock.engine.warehouse.duckdb import parser
 
 TOML = """[project]
@@ -177,3 +179,28 @@ def test_extending_in_a_shared_transaction_changes_neither_ledger_nor_tables(
             commits.append(visits.count("warehouse.commit.after"))
     assert seen[0] == seen[1]
     assert commits[1] < commits[0] or "fails_later" in kinds or threads > 1
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_no_more_workers_than_cores_are_at_small_models_and_large_ones_go_on_beside(
+    cores: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path, ["table"] * 6)
+    for number in range(1, 6, 2):  # of a file nobody knows how many rows it has
+        (tmp_path / "rows.csv").write_text("id\n1\n")
+        (tmp_path / "sources.toml").write_text('[sources.rows]\npath = "rows.csv"\n[sources.rows.columns]\nid = "BIGINT"\n')
+        (tmp_path / "models" / f"m{number}.sql").write_text("select id, id as x from rows\n")
+    monkeypatch.setattr(schedule, "CORES", cores)
+    carried = schedule._carry
+    seen: list[tuple[int, bool]] = []
+
+    def watched(work: schedule.Work, items: Sequence[Item]) -> None:
+        with work.condition:
+            seen.append((work.small, all(schedule.is_small(item, work.bench) for item in items)))
+        carried(work, items)
+
+    monkeypatch.setattr(schedule, "_carry", watched)
+    assert run(tmp_path, 1, monkeypatch, threads=4) == 0
+    assert sorted(small for _, small in seen) == [False] * 3 + [True] * 3
+    assert max(count for count, _ in seen) <= cores
+    assert [model for model, _ in rows(tmp_path)["receipts"]] == [f"m{number}" for number in range(6)]
