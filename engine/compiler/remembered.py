@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
+from msgspec import structs
 
 from interlock.engine.cache.store import Cache
 from interlock.engine.cache.versions import versions
@@ -22,10 +23,11 @@ from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.diagnostics import in_order as findings_in_order
 from interlock.engine.project.kept import key_of
 from interlock.engine.project.load import defaults_above, relation_conflicts
-from interlock.engine.project.project import Project
+from interlock.engine.project.project import Project, Source
 from interlock.engine.project.targets import FILE
 from interlock.engine.warehouse.duckdb.installed import build, engine_version
 from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.evidence import Column
 from interlock.machines.records import digest_of
 
 if TYPE_CHECKING:
@@ -48,8 +50,28 @@ def compile_known(project: Project, target: TargetConfig, *, as_of: str, world: 
         from interlock.engine.compiler.compile import compile_project  # noqa: PLC0415 - loads the engine
 
         return compile_project(project, target, as_of=as_of, world=world)
-    work = _Work(project, target, as_of, world, cache)
-    return work.unchanged() or work.extended() or work.anew()
+    # A source that is seen exactly as it is declared is compiled as if it had not been looked at: commands that look and commands
+    # that do not keep one answer between them.
+    seen = {name: columns for name, columns in world.sources.items() if _is_as_declared(project.sources.get(name), columns)}
+    work = _Work(project, target, as_of, structs.replace(world, sources=_without(world.sources, seen)), cache)
+    compiled = work.unchanged() or work.extended() or work.anew()
+    if not seen.keys() & compiled.sources.keys():
+        return compiled
+    return structs.replace(
+        compiled,
+        sources={name: structs.replace(each, observed=seen.get(name, each.observed)) for name, each in compiled.sources.items()},
+    )
+
+
+def _is_as_declared(source: Source | None, observed: tuple[Column, ...]) -> bool:
+    """By the letter: a type that is written in another way is compared by the compiler."""
+    if source is None or source.columns is None:
+        return False
+    return [(name, column.type) for name, column in source.columns.items()] == [(column.name, column.type) for column in observed]
+
+
+def _without(sources: Mapping[str, tuple[Column, ...]], names: Collection[str]) -> dict[str, tuple[Column, ...]]:
+    return {name: columns for name, columns in sources.items() if name not in names}
 
 
 def _typed(value: object) -> object:

@@ -219,6 +219,55 @@ def test_of_another_value_in_a_project_without_macros_only_its_readers_are_made_
     assert made == ["kept"]
 
 
+AS_DECLARED = {
+    "raw.orders": (
+        Column(name="id", type="BIGINT"),
+        Column(name="customer", type="INTEGER"),
+        Column(name="amount", type="DECIMAL(10,2)"),
+        Column(name="happened", type="TIMESTAMP WITH TIME ZONE"),
+        Column(name="region", type="VARCHAR"),
+    ),
+    "landed": (Column(name="id", type="BIGINT"), Column(name="name", type="VARCHAR")),
+}
+
+
+@pytest.mark.parametrize("first_seen", [True, False])
+def test_sources_that_are_as_declared_are_compiled_once_looked_at_or_not(first_seen: bool, site: Site, made: list[str]) -> None:
+    site.write(
+        {"sources.toml": SOURCES.replace("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"), "models/recent.sql": "SELECT id, amount FROM stg"}
+    )
+    site.write({"models/totals.sql": FILES["models/totals.sql"].replace("$as_of", "1")})
+    cold = []
+    for looked in (True, False):
+        site.observed = AS_DECLARED if looked else {}
+        cold.append(plain(site.compiled(None)))
+    assert cold[0] != cold[1], "what was seen stands in the answer"
+    del made[:]
+    for looked in (first_seen, not first_seen):
+        site.observed = AS_DECLARED if looked else {}
+        assert plain(site.compiled(Cache(site.root))) == cold[0 if looked else 1]
+        assert repr(plain(site.compiled(Cache(site.root)))) == repr(cold[0 if looked else 1])
+    assert len(made) == len(set(made)), "nothing was compiled twice"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (*AS_DECLARED["raw.orders"], Column(name="more", type="INTEGER")),
+        AS_DECLARED["raw.orders"][::-1],
+        (*AS_DECLARED["raw.orders"][:-1], Column(name="REGION", type="VARCHAR")),
+        (*AS_DECLARED["raw.orders"][:-1], Column(name="region", type="INTEGER")),
+        AS_DECLARED["raw.orders"][:-1],
+    ],
+    ids=["more columns", "another order", "another spelling", "another type", "fewer columns"],
+)
+def test_a_source_that_is_not_as_declared_is_compiled_as_it_is(other: tuple[Column, ...], site: Site) -> None:
+    site.write({"sources.toml": SOURCES.replace("TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"), "models/top.sql": "SELECT * FROM raw.orders"})
+    for observed in ({}, AS_DECLARED, {**AS_DECLARED, "raw.orders": other}, AS_DECLARED, {}):
+        site.observed = observed
+        site.same()
+
+
 EDITS: dict[str, Callable[[Site], object]] = {
     "text": lambda site: site.write({"models/deep/alone.sql": "SELECT id, happened, amount FROM raw.orders"}),
     "text of what all read": lambda site: site.write({"models/stg.sql": FILES["models/stg.sql"].replace("id,", "id + 1 AS id,")}),
