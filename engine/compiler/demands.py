@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Protocol
 
@@ -30,7 +30,12 @@ class Below(Protocol):
 
 
 def repeatability(
-    model: ModelFile, analysis: Analysis, inherited: Iterable[str], unsettled: Iterable[Unsettled], below: Iterable[Below]
+    model: ModelFile,
+    analysis: Analysis,
+    inherited: Iterable[str],
+    unsettled: Iterable[Unsettled],
+    below: Iterable[Below],
+    floats: Mapping[str, tuple[str, ...]],
 ) -> None:
     """What may answer differently when it is asked again: refused where rows must be the same, else told.
 
@@ -40,6 +45,7 @@ def repeatability(
         inherited: volatile functions that come with ephemeral models.
         unsettled: what the text leaves to chance beside these.
         below: ephemeral models and views that it reads.
+        floats: by name of these: what adds floating point numbers there in no fixed order; known where rows must be the same again.
     """
     strict = model.materialized in {"incremental", "snapshot"} or model.deterministic
     where = dict(analysis.volatile)
@@ -74,7 +80,7 @@ def repeatability(
             )
     if model.deterministic:
         for other in below:
-            for what in sorted(other.moving()):
+            for what in sorted({*other.moving(), *floats.get(other.name, ())}):
                 if other.is_ephemeral and what in where:
                     continue  # it has its own finding above
                 read = next((each for each in analysis.places if each.node.name == other.name), None)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, assert_never
 
-from interlock.engine.compiler.functions import ORDERED, PICKED
+from interlock.engine.compiler.floats import Sums, sums_of
+from interlock.engine.compiler.functions import FLOATING, ORDERED, PICKED, SUMS
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.order import Orders, Unsettled
-from interlock.engine.compiler.order_shapes import Shape
+from interlock.engine.compiler.order_shapes import Shape, parts_of
 from interlock.engine.compiler.proofs import NOTHING, relation_never_null
+from interlock.engine.compiler.reading import Reading
 from interlock.engine.project.project import SeedFile, Unique
 from interlock.engine.warehouse.duckdb.parser import Tree
 
@@ -18,16 +20,52 @@ if TYPE_CHECKING:
 _POSITIONS = frozenset({"row_number", "ntile", "first_value", "last_value", "nth_value", "lag", "lead"})
 
 
-def unsettled_in(unit: Unit, around: Surroundings) -> tuple[Unsettled, ...]:
-    """What a model's text leaves to chance, besides volatile functions."""
+def unsettled_in(unit: Unit, around: Surroundings, *, strict: bool = False) -> tuple[Unsettled, ...]:
+    """What a model's text leaves to chance, besides volatile functions.
+
+    Args:
+        unit: the model.
+        around: what is known of all others.
+        strict: look for all that keeps rows from being the same again; so it is in any case where the model promises that.
+    """
     reading = unit.analysis.expanded if unit.analysis is not None else None
     if reading is None:
         return ()
-    suspects = ORDERED | PICKED | _POSITIONS
+    strict = strict or (not isinstance(unit.file, SeedFile) and unit.file.deterministic)
+    suspects = ORDERED | PICKED | _POSITIONS | (FLOATING | SUMS if strict else frozenset())
     if not (reading.by_place or {"LIMIT", "DISTINCT"} & reading.notes or any(call.name in suspects for call in reading.calls)):
         return ()
-    orders = _orders(unit, around, ties=not isinstance(unit.file, SeedFile) and unit.file.deterministic)
+    orders = _orders(unit, around, ties=strict, sums=_sums(unit, around, reading) if strict else None)
     return () if orders is None else tuple(orders.unsettled())
+
+
+def floats_in(unit: Unit, around: Surroundings) -> tuple[str, ...]:
+    """What adds floating point numbers in no fixed order in a view or ephemeral model, or in those that it reads in its turn."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    waiting = [unit]
+    while waiting:
+        each = waiting.pop()
+        if each.name in seen or each.analysis is None:
+            continue
+        seen.add(each.name)
+        found |= {one.what for one in unsettled_in(each, around, strict=True) if one.what in FLOATING | SUMS}
+        read = (around.units.get(place.node.name) for place in each.analysis.places if place.node.kind == "model")
+        waiting += [other for other in read if other is not None and other.kind in {"view", "ephemeral"}]
+    return tuple(sorted(found))
+
+
+def _sums(unit: Unit, around: Surroundings, reading: Reading) -> Sums:
+    """Which of its sums are of floating point numbers. The engine is asked only where there are any."""
+    if not any(call.name in SUMS for call in reading.calls) or unit.analysis is None:
+        return Sums(frozenset(), {})
+    plan = around.binder.plan_of(unit.analysis.rendered(around.bound).text)
+    return sums_of(plan, is_plain=_is_plain(reading.root))
+
+
+def _is_plain(root: Tree) -> bool:
+    """Whether names of columns can only be those of the relations that are read: one SELECT, no CTE, nothing derived."""
+    return root.get("type") == "SELECT_NODE" and sum(part.get("type") in {"SELECT_NODE", "SUBQUERY"} for part in parts_of(root)) == 1
 
 
 def query_shape(unit: Unit, around: Surroundings) -> Shape:
@@ -86,7 +124,7 @@ def _keys_of_seed(seed: SeedFile) -> list[frozenset[str]]:
     return found
 
 
-def _orders(unit: Unit, around: Surroundings, *, ties: bool) -> Orders | None:
+def _orders(unit: Unit, around: Surroundings, *, ties: bool, sums: Sums | None = None) -> Orders | None:
     analysis = unit.analysis
     reading = analysis.expanded if analysis is not None else None
     if analysis is None or reading is None or not unit.bound:
@@ -105,4 +143,5 @@ def _orders(unit: Unit, around: Surroundings, *, ties: bool) -> Orders | None:
         collation=around.collation,
         macros=frozenset(around.context.macros.by_name),
         ties=ties,
+        sums=sums,
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
-from interlock.engine.compiler.functions import ORDERED, PICKED, SETTLING, is_volatile
+from interlock.engine.compiler.floats import Sums
+from interlock.engine.compiler.functions import FLOATING, ORDERED, PICKED, SETTLING, SUMS, is_volatile
 from interlock.engine.compiler.order_rows import Fact, closed, facts_of, key_of, resolved
 from interlock.engine.compiler.order_shapes import Known, Select, Shape, Shapes, name_of, parts_of, position_of
 from interlock.engine.compiler.reading import NO_NODES, QUERIES, Reading, first_offset, offset_of
@@ -38,7 +39,15 @@ class Orders:
     """Looks at one statement."""
 
     def __init__(
-        self, reading: Reading, known: Known, *, aggregates: frozenset[str], collation: str, macros: frozenset[str], ties: bool
+        self,
+        reading: Reading,
+        known: Known,
+        *,
+        aggregates: frozenset[str],
+        collation: str,
+        macros: frozenset[str],
+        ties: bool,
+        sums: Sums | None = None,
     ) -> None:
         """Nothing is looked at yet.
 
@@ -50,12 +59,14 @@ class Orders:
             macros: names of the project's macros, of which nothing is known here.
             ties: whether ties of windows, aggregates and ASOF joins are asked for. They matter where rows must be the same
                 again and nowhere else, and to know them takes the keys of all that is read.
+            sums: which sums are of floating point numbers, where that is asked for.
         """
         self._reading = reading
         self._aggregates = aggregates
         self._collation = collation
         self._macros = macros
         self._ties = ties
+        self._sums = sums
         self._shapes = Shapes(reading, known, aggregates=aggregates, macros=macros)
 
     def shape(self) -> Shape:
@@ -96,7 +107,9 @@ class Orders:
             name = value.get("function_name", "").lower()
             ordered = bool(value.get("order_bys", {}).get("orders"))
             asked = name in ORDERED or name in PICKED if self._ties else name in ORDERED and not ordered
-            if asked and name not in self._macros and not settling:
+            if self._floats(name, value):
+                found += self._float(value, name, owner)
+            elif asked and name not in self._macros and not settling:
                 found += self._aggregate(value, name, self._shapes.select(owner)._replace(grouped=None))
             settling = name in SETTLING and name not in self._macros
         for label, part in value.items():
@@ -209,12 +222,16 @@ class Orders:
 
     def _window(self, tree: Tree, owner: Tree) -> Iterator[Unsettled]:
         name = tree.get("function_name", "").lower()
-        sensitive = tree.get("type") in _BY_POSITION or (tree.get("type") == "WINDOW_AGGREGATE" and name in ORDERED)
+        floats = tree.get("type") == "WINDOW_AGGREGATE" and self._floats(name, tree)
+        sensitive = floats or tree.get("type") in _BY_POSITION or (tree.get("type") == "WINDOW_AGGREGATE" and name in ORDERED)
         if not sensitive or tree.get("arg_orders") or (tree.get("orders") and not self._ties):
             return
         select = self._shapes.select(owner)
         orders = [each.get("expression", {}) for each in tree.get("orders", ())]
         if self._is_total([*orders, *tree.get("partitions", ())], select, []):
+            return
+        if floats:
+            yield self._adds(name, tree, "ties" if orders else "no order")
             return
         remedy = f"order its window by columns that are unique: `{name}(…) OVER (… ORDER BY …)`"
         if orders:
@@ -223,10 +240,7 @@ class Orders:
             yield Unsettled(name, f"`{name}` takes rows of its window in an order that is not fixed", remedy, offset_of(tree), "no order")
 
     def _aggregate(self, tree: Tree, name: str, select: Select) -> Iterator[Unsettled]:
-        groups: list[Tree] = select.node.get("group_expressions", []) if len(select.node.get("group_sets", ())) < 2 else []
-        keys = [each for each in (self._ordered_by(group, select.node.get("select_list", [])) for group in groups) if each is not None]
-        orders = [each.get("expression", {}) for each in tree.get("order_bys", {}).get("orders", ())]
-        arguments = [each["expression"] for each in tree.get("arguments", ())]
+        keys, orders, arguments = self._taken(tree, select)
         if name in PICKED:
             if len(arguments) > 1 and not self._is_total([*arguments[1:2], *keys], select, arguments[:1]):
                 because = f"rows may be equal in what `{name}` looks for, and it takes any of these"
@@ -242,6 +256,36 @@ class Orders:
             return
         because = f"`{name}` takes rows in an order that is not fixed"
         yield Unsettled(name, because, f"give it one: `{name}(… ORDER BY …)`", offset_of(tree), "no order")
+
+    def _floats(self, name: str, tree: Tree) -> bool:
+        """Whether it adds floating point numbers, and that is asked for."""
+        if self._sums is None or name in self._macros:
+            return False
+        return name in FLOATING or any(self._sums.may_float(name, each["expression"]) for each in tree.get("arguments", ()))
+
+    def _float(self, tree: Tree, name: str, owner: Tree) -> Iterator[Unsettled]:
+        """A sum of floating point numbers: which digits are lost hangs on which are added first."""
+        select = self._shapes.select(owner)._replace(grouped=None)
+        keys, orders, arguments = self._taken(tree, select)
+        is_distinct = bool(tree.get("distinct"))
+        if self._is_total([*orders, *keys], select, arguments if orders and not is_distinct else []):
+            return
+        yield self._adds(name, tree, "ties" if orders else "no order")
+
+    def _adds(self, name: str, tree: Tree, how: Literal["no order", "ties"]) -> Unsettled:
+        why = "which is not fixed" if how == "no order" else "in which rows may be equal"
+        because = f"`{name}` adds floating point numbers in an order {why}, so that the last digits may be others"
+        over = tree.get("class") == "WINDOW"
+        ordered = f"`{name}(…) OVER (… ORDER BY …)`" if over else f"`{name}(… ORDER BY …)`"
+        exact = f"add exact numbers, as in `{name}(CAST(… AS DECIMAL(18,4)))`, or " if name in SUMS else ""
+        return Unsettled(name, because, f"{exact}give it an order by what is unique: {ordered}", offset_of(tree), "ties")
+
+    def _taken(self, tree: Tree, select: Select) -> tuple[list[Tree], list[Tree], list[Tree]]:
+        """What an aggregate's rows are grouped by, what it orders them by, and its arguments."""
+        groups: list[Tree] = select.node.get("group_expressions", []) if len(select.node.get("group_sets", ())) < 2 else []
+        keys = [each for each in (self._ordered_by(group, select.node.get("select_list", [])) for group in groups) if each is not None]
+        orders = [each.get("expression", {}) for each in tree.get("order_bys", {}).get("orders", ())]
+        return keys, orders, [each["expression"] for each in tree.get("arguments", ())]
 
     def _arguments_fixed(self, tree: Tree, keys: list[Tree], select: Select) -> bool:
         """Whether all rows of a group have the same value, so that it does not matter which is taken, nor when."""

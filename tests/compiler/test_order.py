@@ -187,3 +187,70 @@ def test_what_a_source_promises_makes_no_key_since_nobody_asks_it_for_an_order(t
         "models/m.toml": STRICT,
     }
     assert the(compiled(tmp_path, files), "L217").subject == "m"
+
+
+EXACT = [
+    "select sum(amount) as s, avg(id) as a, sum(id) as i from orders",
+    "select sum(cast(w as decimal(18, 2))) as s, sum(w order by id) as t from (select id, amount::double as w from orders)",
+    "select customer, sum(id) as n, sum(amount::double order by id) as s from orders group by all",
+    "select sum(amount::double order by amount::double) as s from orders",
+    "select id, sum(amount::double) as s from orders group by id",
+    "select id, sum(amount::double) over (partition by customer order by id) as s from orders",
+    "select stddev(amount order by id) as s from orders",
+    "select sum(id) as i, sum(amount::float order by id) as s from orders",
+    "select median(amount::double) as m, quantile_cont(amount::double, 0.3) as q, min(amount::float) as s, count(amount::double) as n from orders",
+    "select min(s) as s from (select sum(id) as s from orders group by customer)",
+]
+FLOATING = [
+    "select sum(amount::double) as s from orders",
+    "select sum(w) as s from (select amount::float as w from orders)",
+    "with a as (select id::double as id from orders) select sum(id) as s from a",
+    "select customer, avg(amount * 1e0) as s from orders group by customer",
+    "select mean(amount::double) filter (id > 3) as s from orders",
+    "select sum(distinct amount::double) as s from orders",
+    "select sum(amount::double order by customer) as s from orders",
+    "select fsum(amount) as s from orders",
+    "select stddev(id) as s from orders",
+    "select corr(id, customer) as s from orders",
+    "select id, sum(amount::double) over (partition by customer) as s from orders",
+    "select id, sum(amount::double) over (order by customer) as s from orders",
+    "select id from orders where amount > (select avg(amount::double) from orders)",
+    "select customer from orders group by customer having sum(amount::double) > 3",
+    "select * from (select day, amount::double as a from orders) pivot (sum(a) for day in ('2024-01-01', '2024-01-02'))",
+]
+
+
+def test_sums_of_floating_point_numbers_need_an_order_where_rows_must_be_the_same(tmp_path: Path) -> None:
+    assert not any(shop(tmp_path / "a", EXACT, STRICT).values())
+    assert not any(shop(tmp_path / "b", FLOATING).values())
+    for text, findings in shop(tmp_path / "c", FLOATING, STRICT).items():
+        assert {(finding.code, finding.severity) for finding in findings} == {("L217", "error")}, text
+        assert "floating point" in findings[0].because, text
+
+
+def test_a_sum_of_floating_point_numbers_behind_a_view_a_macro_or_an_ephemeral_is_seen(tmp_path: Path) -> None:
+    files = {
+        "macros/m.sql": "CREATE MACRO total(x) AS sum(x)",
+        "models/v.sql": "select customer, sum(amount::double) as s from raw.orders group by customer",
+        "models/w.sql": "select s from v",
+        "models/e.sql": "select avg(id::double) as s from raw.orders",
+        "models/e.toml": 'materialized = "ephemeral"\n',
+        "models/behind_views.sql": "select s from w",
+        "models/behind_views.toml": STRICT,
+        "models/behind_an_ephemeral.sql": "select s from e",
+        "models/behind_an_ephemeral.toml": STRICT,
+        "models/behind_a_macro.sql": "select total(id::double) as s from raw.orders",
+        "models/behind_a_macro.toml": STRICT,
+        "models/exact.sql": "select total(id) as s from raw.orders",
+        "models/exact.toml": STRICT,
+        "models/t.sql": "select s from v",
+        "models/t.toml": 'materialized = "table"\n',
+        "models/of_a_table.sql": "select s from t",
+        "models/of_a_table.toml": STRICT,
+    }
+    found = [finding for finding in compiled(tmp_path, files).findings if finding.severity == "error"]
+    assert {(finding.code, finding.subject) for finding in found} == {
+        ("L217", "behind_views"),
+        ("L217", "behind_an_ephemeral"),
+        ("L217", "behind_a_macro"),
+    }

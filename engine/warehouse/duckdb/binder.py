@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
-from typing import Final, Literal, NamedTuple, Self, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
 import duckdb
 import msgspec
@@ -153,6 +153,15 @@ class Binder:
         except duckdb.Error as error:
             return _explained(connection, text, error)
         return tuple(Column(name=name, type=str(kind)) for name, kind in zip(bound.columns, bound.types, strict=True))
+
+    def plan_of(self, text: str) -> dict[str, Any] | None:
+        """The plan of a SELECT as it is bound; `None` where the engine cannot write it down."""
+        try:
+            found = self._connection.execute("SELECT json_serialize_plan($text)", {"text": text}).fetchall()[0][0]
+            plan: dict[str, Any] = msgspec.json.decode(found)
+        except (duckdb.Error, msgspec.DecodeError):
+            return None
+        return None if plan.get("error") else plan
 
     def type_of(self, expression: str) -> str | NotBound:
         """The type of an expression without columns."""
