@@ -9,6 +9,7 @@ from interlock.engine.planner.edits import AGAIN, Texts, edited
 from interlock.engine.planner.facts import same_columns
 from interlock.engine.planner.plan import Item, PlanBody, UpstreamPin
 from interlock.engine.project.project import Project
+from interlock.engine.warehouse.duckdb.dependents import Place, bindable, names_in
 from interlock.engine.warehouse.protocol import Catalog, HeadRow
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column, Difference, Missing
@@ -53,6 +54,7 @@ def differences(
         if item.model in own or item.follows is not None:
             continue
         found += _item(item, now)
+    found += _views_since(body, now, own)
     found += _left(body, now, own)
     found += _upstreams(body, now, own)
     return tuple(found)
@@ -165,6 +167,33 @@ def _item(item: Item, now: Now) -> list[Difference]:
             )
         )
     return found
+
+
+def _views_since(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[Difference]:
+    """Views that came since the plan, and read what it drops or gives another name: they would break."""
+    leaves: dict[Place, str] = {}
+    for item in body.items:
+        if item.model in own or item.action not in ("drop", "move"):
+            continue
+        stands = (
+            next((each for each in now.catalog.relations.values() if each.token == item.token), None) if item.action == "move" else None
+        )
+        schema, name = (item.schema, item.relation) if stands is None else (stands.schema, stands.name)
+        if item.action == "drop" or (stands is not None and name.lower() != item.relation.lower()):
+            leaves[schema.lower(), name.lower()] = f"{schema}.{name}"
+    if not leaves:
+        return []
+    changes = ("drop", "create", "replace", "convert", "move")
+    handled = {(item.schema.lower(), item.relation.lower()) for item in body.items if item.action in changes}
+    views = [view for place, view in now.catalog.relations.items() if view.kind == "view" and place not in {*handled, *leaves}]
+    reading = [(view, names_in(view) & leaves.keys()) for view in views]
+    sound = bindable(now.catalog, [view for view, read in reading if read], {})  # one that is broken already decides nothing
+    return [
+        Difference(code="P420", subject=leaves[each], planned="no view reads it", found=f"{view.schema}.{view.name} reads it", remedy=AGAIN)
+        for view, read in reading
+        for each in sorted(read)
+        if (view.schema.lower(), view.name.lower()) in sound
+    ]
 
 
 def _left(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[Difference]:

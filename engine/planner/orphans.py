@@ -52,6 +52,8 @@ def orphans_of(desk: Desk, moved: frozenset[str]) -> list[Orphan]:
         body, seen = desk.facts.body(head.model), _seen(desk, head)
         if body is not None and seen is None and desk.facts.catalog.find(*body.relation.split(".", 1)) is None:
             continue  # somebody dropped it already: nothing is left to do, and nothing to refuse
+        if body is not None and seen is not None and f"{seen.schema}.{seen.name}".lower() != body.relation.lower():
+            continue  # somebody renamed it: it is theirs
         relation = body.relation if body is not None else f"{seen.schema}.{seen.name}" if seen is not None else ""
         found.append(Orphan(head.model, head.model, relation, head, head.token, body, seen))
     return found
@@ -189,7 +191,13 @@ def _drop(desk: Desk, each: Orphan, successor: str | None, gone: frozenset[str |
         message = f"receipt of {each.model} was not read"
         raise AssertionError(message)
     if each.seen is None:
-        return _refused(each, each.body, "P417", f"{each.relation} was replaced: what stands there is not ours", "drop it by hand")
+        return _refused(
+            each,
+            each.body,
+            "P417",
+            f"{each.relation} was replaced: what stands there is not ours",
+            "move it away or drop it by hand; without --drop-orphans it stays",
+        )
     places = desk.facts.dependents.get(each.place, ())
     readers = [place for place in places if (found := desk.facts.catalog.find(*place)) is not None and found.token not in gone]
     if readers:
