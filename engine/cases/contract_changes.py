@@ -10,7 +10,8 @@ from interlock.engine.compiler.lineage import ColumnOf, Lineages
 from interlock.engine.compiler.nested import fits
 from interlock.engine.diagnostics import Refused, refused
 from interlock.engine.ledger.fold import Fold
-from interlock.engine.ledger.reader import LedgerWhole, read
+from interlock.engine.ledger.reader import LedgerWhole
+from interlock.engine.ledger.since_seal import read_since_seal
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import load, newest_plans
@@ -49,12 +50,12 @@ def contract_changes(ground: Ground) -> tuple[str, tuple[Difference, ...]]:
 
 
 def _last_applied(ground: Ground) -> tuple[str, dict[str, Item]]:
-    ledger = read(ground.directory)
+    ledger = read_since_seal(ground.directory)
     fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
     newest = ""
     found: dict[str, Item] = {}
     for path in newest_plans(ground.directory)[:PLANS_MAX]:
-        if not fold.spent_by(path.stem):
+        if not fold.is_spent(path.stem):
             continue
         try:
             body = load(ground.directory, path.stem, {}).body

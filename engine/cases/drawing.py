@@ -20,7 +20,8 @@ from interlock.engine.diagrams.formats import dot_of, json_of, mermaid_of, text_
 from interlock.engine.diagrams.markdown import MACHINES, markdown
 from interlock.engine.diagrams.svg import svg_of
 from interlock.engine.ledger.fold import Fold
-from interlock.engine.ledger.reader import LedgerWhole, read
+from interlock.engine.ledger.reader import LedgerWhole
+from interlock.engine.ledger.since_seal import read_since_seal
 from interlock.engine.runner.ground import Ground
 from interlock.machines.machine import Machine
 from interlock.machines.table import compile_table
@@ -139,7 +140,7 @@ def lineage_of(ground: Ground, model: str | None, form: str) -> dict[str, Any]:
         Refused: S114, there is no such model; or the project does not compile at all.
     """
     compiled = compile_offline(ground)
-    ledger = read(ground.directory)
+    ledger = read_since_seal(ground.directory)
     findings: tuple[Diagnostic, ...] = ()
     fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
     if model is not None and "." in model:

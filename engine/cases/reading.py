@@ -10,7 +10,8 @@ from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.diagnostics import Outcome, Refused
 from interlock.engine.ledger.fold import Fold
-from interlock.engine.ledger.reader import LedgerWhole, read
+from interlock.engine.ledger.reader import LedgerWhole
+from interlock.engine.ledger.since_seal import read_since_seal
 from interlock.engine.outcome import exit_of
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.selection import Request, digests_of_heads, select_in
@@ -65,7 +66,7 @@ def compiled_for_reading(ground: Ground, select: Sequence[str], exclude: Sequenc
     compiled = compile_offline(ground)
     fold = Fold()
     if any("state:" in term for term in (*select, *exclude)):  # nothing else asks the ledger, which can be long
-        ledger = read(ground.directory)
+        ledger = read_since_seal(ground.directory)
         fold = ledger.fold if isinstance(ledger, LedgerWhole) else fold
     request = Request(select=tuple(select), exclude=tuple(exclude))
     selected, said = select_in(ground, compiled, request, digests_of_heads(fold))

@@ -9,7 +9,8 @@ from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.places import lock_path
-from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole, read
+from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole
+from interlock.engine.ledger.since_seal import read_since_seal
 from interlock.engine.ledger.subjects import RunFold
 from interlock.engine.outcome import exit_of
 from interlock.engine.results import ModelStatus, RunStatus
@@ -20,7 +21,7 @@ from interlock.engine.warehouse.lock import holder_of
 
 def status_of(ground: Ground) -> dict[str, Any]:
     """Fields of a `StatusResult`, without where it is."""
-    ledger = read(ground.directory)
+    ledger = read_since_seal(ground.directory)
     fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
     findings: list[Diagnostic] = []
     compiled: Compiled | None = None

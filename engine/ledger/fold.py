@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from interlock.engine.ledger.subjects import AttemptFold, Contradiction, Last, ModelFold, Refusal, RunFold, SettledBy
+from interlock.engine.ledger.subjects import AttemptFold, Behind, Contradiction, Last, ModelFold, Refusal, RunFold, SettledBy
 from interlock.machines.evidence import (
     AcceptEvidence,
     ArchiveEvidence,
@@ -79,9 +79,10 @@ class Fold:
         self.tip = ""
         self.time = ""
         self.runs: dict[str, RunFold] = {}
+        """Those that are open, and the newest. Whoever asks for another one asks `every_run` or `runs_of`."""
         self.models: dict[str, ModelFold] = {}
         self.plans: dict[str, list[str]] = {}
-        """By plan: the runs that entered `running`, in order. A plan in here is spent."""
+        """By plan: the runs that entered `running`, in order. A plan in here is spent; so may others be (`is_spent`)."""
         self.open: dict[str, RunFold] = {}
         """Runs that were authorized and have no end."""
         self.anchors: dict[str, AttemptFold] = {}
@@ -89,7 +90,7 @@ class Fold:
         self.contradictions: list[Contradiction] = []
         """Refusals that name a receipt, since the warehouse's word was last taken."""
         self.accepted: AcceptEvidence | None = None
-        """The newest `accept_warehouse`."""
+        """The newest `accept_warehouse` that was read."""
         self.reset: ResetEvidence | None = None
         """A person began to start over, and this ledger was to be set aside after it."""
         self.torn: list[TornEvidence] = []
@@ -105,6 +106,8 @@ class Fold:
         """There is a `bootstrap` record. As long as there is none, no write of ours can exist."""
         self.since_close: dict[str, int] = {}
         """Digest and sequence of the records since the last `close`: where the tip of an unfinished seal must be."""
+        self.behind: Behind | None = None
+        """What was left behind, where reading went on from a kept state."""
         self._shared: dict[object, object] = {}
 
     @property
@@ -119,7 +122,23 @@ class Fold:
 
     def spent_by(self, plan: str) -> tuple[str, ...]:
         """The runs of a plan that entered `running`, in order."""
+        self._demand(plan)
         return tuple(self.plans.get(plan, ()))
+
+    def is_spent(self, plan: str) -> bool:
+        """Whether a run of a plan entered `running`; reads nothing again."""
+        return plan in self.plans or (self.behind is not None and self.behind.has_spent(plan))
+
+    def runs_of(self, plan: str) -> list[RunFold]:
+        """Every run that was authorized with a plan."""
+        self._demand(plan)
+        return [run for run in self.runs.values() if run.plan == plan]
+
+    def every_run(self) -> dict[str, RunFold]:
+        """Every run that there ever was, by id."""
+        if self.behind is not None:
+            self._recall(self.behind)
+        return self.runs
 
     def checkpointed_by(self, plan: str) -> dict[str, str | None]:
         """The models that any run of a plan has checkpointed, and the receipts."""
@@ -133,6 +152,16 @@ class Fold:
     def attempt_number(self, plan: str, model: str) -> int:
         """The number that the next attempt at a model by a run of this plan has, counted from 1."""
         return 1 + sum(model in self.runs[run].attempts for run in self.spent_by(plan))
+
+    def _demand(self, plan: str) -> None:
+        if self.behind is not None and self.behind.has(plan):
+            self._recall(self.behind)
+
+    def _recall(self, behind: Behind) -> None:
+        """What was left behind is asked for: the facts are those of the whole ledger from here on."""
+        whole = behind.recall()
+        assert (whole.sequence, whole.tip) == (self.sequence, self.tip)
+        vars(self).update(vars(whole))
 
     def feed(self, digest: str, entry: Entry) -> None:
         """Take the next record.

@@ -9,6 +9,7 @@ from typing import Protocol
 SEGMENTS = "ledger"
 PLANS = "plans"
 LOCK = "lock"
+STATE = "state"
 
 _SEGMENT = re.compile(r"[0-9]{6}\.jsonl(\.gz)?\Z")
 
@@ -62,6 +63,11 @@ def packed_path(directory: Path, number: int) -> Path:
 def segment_number(name: str) -> int | None:
     """The number of the segment with this file name, or `None` for a file that is no segment."""
     return int(name[:6]) if _SEGMENT.match(name) else None
+
+
+def state_path(directory: Path) -> Path:
+    """The file that holds what the ledger came to at a seal, so that everyday commands go on from there. May be removed at any time."""
+    return directory / STATE
 
 
 def plans_directory(directory: Path) -> Path:

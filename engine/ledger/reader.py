@@ -47,6 +47,8 @@ class LedgerWhole:
     tip: Tip
     torn: int
     genesis: GenesisEvidence
+    begins: int = 0
+    """The record at which reading began: 0 with the first one, else with a kept state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +103,10 @@ class Unsound(Exception):  # noqa: N818 - an answer about a ledger
 class Scan:
     """One pass over a ledger. Iterate it for the records; then `tip` and `torn` say where it ended."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, *, start: Tip | None = None) -> None:
+        """Begin with the ledger; or behind a record whose place is known, and whose bytes were verified."""
         self._directory = directory
+        self._start = start
         self.tip: Tip | None = None
         self.torn = 0
 
@@ -112,12 +116,14 @@ class Scan:
         Raises:
             Unsound: a record is broken, or cannot be read.
         """
-        self.tip, self.torn = None, 0
+        self.tip, self.torn = self._start, 0
         try:
-            segments = _segments(self._directory)
+            segments = segment_numbers(self._directory)
             for position, number in enumerate(segments, start=1):
                 if number != position:
                     raise Unsound(LedgerBroken(self._next, f"segment {position:06d}.jsonl is missing"))
+                if self._start is not None and number < self._start.segment:
+                    continue
                 yield from self._segment(number, is_last=position == len(segments))
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise Unsound(LedgerBroken(self._next, f"a packed segment is damaged: {error}")) from error
@@ -131,9 +137,13 @@ class Scan:
     def _segment(self, number: int, *, is_last: bool) -> Iterator[Numbered]:
         path = segment_path(self._directory, number)
         offset, line = 0, 0
-        if self.tip is not None:
+        if self._start is not None and number == self._start.segment:
+            offset = self._start.offset
+        elif self.tip is not None:
             self.tip = Tip(sequence=self.tip.sequence, digest=self.tip.digest, segment=number, offset=0)
-        with _opened(self._directory, number) as file:
+        with opened(self._directory, number) as file:
+            if offset:
+                file.seek(offset)
             while data := file.readline(LINE_BYTES_MAX + 1):
                 line += 1
                 place = f"{path.name}, line {line}"
@@ -204,7 +214,7 @@ def _read_once(directory: Path) -> LedgerRead:
     return LedgerWhole(fold=fold, tip=scan.tip, torn=scan.torn, genesis=fold.genesis)
 
 
-def _segments(directory: Path) -> list[int]:
+def segment_numbers(directory: Path) -> list[int]:
     """Numbers of the segments that are there, in order. A directory that is positively not there has none."""
     try:
         names = [item.name for item in segments_directory(directory).iterdir()]
@@ -214,7 +224,7 @@ def _segments(directory: Path) -> list[int]:
 
 
 @contextmanager
-def _opened(directory: Path, number: int) -> Iterator[BinaryIO]:
+def opened(directory: Path, number: int) -> Iterator[BinaryIO]:
     """A segment's bytes, as written or packed. While both are there, packing is not over, and what was written counts."""
     try:
         file = segment_path(directory, number).open("rb", buffering=_CHUNK)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from interlock.machines.evidence import (
     AuthorizeEvidence,
@@ -15,6 +17,9 @@ from interlock.machines.evidence import (
     Verdict,
 )
 from interlock.machines.records import Record
+
+if TYPE_CHECKING:
+    from interlock.engine.ledger.fold import Fold
 
 
 class Refusal(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -140,3 +145,41 @@ class ModelFold:
     def head(self) -> Head:
         """The head that the ledger expects: all `None` where it expects none."""
         return self.last.head if self.last is not None else Head()
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What a fold that went on from a kept state left behind: of which plans, and how to have all of it again."""
+
+    spent: bytes
+    """Keys of plans of runs that had begun, in order."""
+    named: bytes
+    """Keys of plans of runs that were authorized and did not begin."""
+    recall: Callable[[], Fold]
+    """Reads the whole ledger up to a record."""
+
+    BYTES: ClassVar[int] = 16
+
+    @staticmethod
+    def key(plan: str) -> bytes:
+        """What stands for a plan."""
+        return hashlib.sha256(plan.encode()).digest()[: Behind.BYTES]
+
+    def has(self, plan: str) -> bool:
+        """Whether a run of this plan was left behind."""
+        return self.has_spent(plan) or _is_in(self.key(plan), self.named)
+
+    def has_spent(self, plan: str) -> bool:
+        """Whether a run of this plan that had begun was left behind."""
+        return _is_in(self.key(plan), self.spent)
+
+
+def _is_in(key: bytes, keys: bytes) -> bool:
+    low, high = 0, len(keys) // len(key)
+    while low < high:
+        middle = (low + high) // 2
+        there = keys[middle * len(key) : (middle + 1) * len(key)]
+        if there == key:
+            return True
+        low, high = (middle + 1, high) if there < key else (low, middle)
+    return False

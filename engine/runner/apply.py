@@ -16,6 +16,7 @@ from interlock.engine.clock import stamp
 from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.diagnostics import Diagnostic, Refused, refused
 from interlock.engine.ledger.reader import LedgerWhole
+from interlock.engine.ledger.since_seal import keep
 from interlock.engine.ledger.writer import Ledger
 from interlock.engine.planner.differences import Now, differences
 from interlock.engine.planner.edits import Texts
@@ -82,6 +83,11 @@ class Site:
         self.ledger.cut_torn(ground.project.id)
         return self.ledger
 
+    def remember(self) -> None:
+        """Keep what the ledger comes to, while nobody else writes it: later commands go on from there."""
+        if self.ledger is not None:
+            keep(self.ground.directory, self.ledger.sequence)
+
     def close(self) -> None:
         """Give everything back."""
         if self.ledger is not None:
@@ -106,6 +112,7 @@ def site(ground: Ground, command: str, macros: Callable[[], tuple[str, ...]] | N
         if ground.database_exists():
             place.session = ground.session(create=False, macros=macros() if macros is not None else ground.macros())
         yield place
+        place.remember()
     finally:
         place.close()
 

@@ -10,6 +10,7 @@ from typing import assert_never
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerRead, LedgerUnreadable, LedgerWhole, read
+from interlock.engine.ledger.since_seal import read_since_seal
 from interlock.engine.planner.observe import Unreadable, read_bodies
 from interlock.engine.planner.recovery import HeadsState, IdentityState, LedgerState, ModelLedger, authority_row
 from interlock.engine.warehouse.protocol import HeadRow, Identity, Reader, WarehouseError
@@ -54,7 +55,21 @@ def look(directory: Path, project: str, reader: Reader | None) -> Sight:
         project: its id.
         reader: of the warehouse; `None` where the database positively does not exist.
     """
-    ledger = read(directory)
+    sight = _seen(read_since_seal(directory), project, reader)
+    if not isinstance(sight.ledger, LedgerWhole) or not sight.ledger.begins or _agrees(sight, sight.ledger):
+        return sight
+    # What was kept at a seal is believed where all agrees. Where anything is to be said against it, the whole ledger says it.
+    return _seen(read(directory), project, reader)
+
+
+def _agrees(sight: Sight, ledger: LedgerWhole) -> bool:
+    """Nothing is refused, and the last seal is the same on both sides, with what it says of the heads."""
+    theirs, ours = sight.seal, ledger.fold.seal
+    is_same = theirs is None or ours is None or theirs.serial != ours.serial or theirs == ours
+    return sight.finding.decision in ("proceed", "settle") and is_same
+
+
+def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
     fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
     identity: Identity | None = None
     heads: tuple[HeadRow, ...] = ()

@@ -105,9 +105,10 @@ def chosen(fold: Fold, wanted: str | None) -> RunFold:
         Refused: P429 there is no such run; P430 no run has begun.
     """
     if wanted is not None:
-        fitting = [run for name, run in fold.runs.items() if name.startswith(wanted)] if wanted else []
-        if wanted in fold.runs:
-            fitting = [fold.runs[wanted]]
+        runs = fold.runs if wanted in fold.runs else fold.every_run()
+        fitting = [run for name, run in runs.items() if name.startswith(wanted)] if wanted else []
+        if wanted in runs:
+            fitting = [runs[wanted]]
         if len(fitting) == 1:
             return fitting[0]
         because = f"{len(fitting)} runs begin like that" if fitting else "the ledger of this target has no such run"
@@ -115,7 +116,7 @@ def chosen(fold: Fold, wanted: str | None) -> RunFold:
             "P429",
             f"there is no run `{wanted}`",
             because=because,
-            remedy=did_you_mean(wanted, fold.runs, "`interlock status` names the runs"),
+            remedy=did_you_mean(wanted, runs, "`interlock status` names the runs"),
         )
     begun = [run for run in fold.runs.values() if run.is_open or run.running_since is not None or _was_stopped(run)]
     if not begun:
@@ -141,7 +142,7 @@ def _nothing(run: RunFold) -> Refused:
 
 def scope_of(fold: Fold, plan: str) -> set[str]:
     """Everything that runs of a plan were to do."""
-    return {item.model for run in fold.runs.values() if run.plan == plan and run.authorize is not None for item in run.authorize.scope}
+    return {item.model for run in fold.runs_of(plan) if run.authorize is not None for item in run.authorize.scope}
 
 
 def left_by_runs(sight: Sight, run: RunFold) -> dict[str, str | None]:
