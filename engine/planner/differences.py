@@ -30,6 +30,8 @@ class Now(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     heads: dict[str, HeadRow]
     sources: dict[str, tuple[Column, ...]]
     """Observed columns of the plan's sources; one that cannot be read is not among them."""
+    runs: dict[str, str] = {}
+    """By receipt of a head that moved since the plan: the run that left it, where that is known."""
 
 
 def differences(
@@ -132,7 +134,7 @@ def _item(item: Item, now: Now) -> list[Difference]:
     receipt, token = (head.receipt, head.token) if head is not None else (None, None)
     if receipt != item.head.receipt or token != item.head.token:
         found.append(
-            Difference(code="P409", subject=item.model, planned=_receipt(item.head.receipt), found=_receipt(receipt), remedy=AGAIN)
+            Difference(code="P409", subject=item.model, planned=_receipt(item.head.receipt), found=_left_by(receipt, now), remedy=AGAIN)
         )
     if item.action == "refuse":
         return found
@@ -205,7 +207,9 @@ def _left(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[Diffe
         head = now.heads.get(model)
         receipt, token = (head.receipt, head.token) if head is not None else (None, None)
         if receipt != own[item.model]:
-            found.append(Difference(code="P409", subject=model, planned=_receipt(own[item.model]), found=_receipt(receipt), remedy=AGAIN))
+            found.append(
+                Difference(code="P409", subject=model, planned=_receipt(own[item.model]), found=_left_by(receipt, now), remedy=AGAIN)
+            )
             continue
         if item.relation_kind == "none":
             continue
@@ -215,6 +219,18 @@ def _left(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[Diffe
             planned = f"{item.relation_kind} with token {(token or 'none')[:12]}"
             found.append(Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned=planned, found=there, remedy=AGAIN))
     return found
+
+
+def moved_receipts(body: PlanBody, heads: Mapping[str, HeadRow]) -> tuple[str, ...]:
+    """Receipts of the plan's heads that are others than it was made for."""
+    now = {item.head_model: head.receipt for item in body.items if (head := heads.get(item.head_model)) is not None}
+    planned = {item.head.receipt for item in body.items}
+    return tuple(sorted({receipt for receipt in now.values() if receipt is not None and receipt not in planned}))
+
+
+def _left_by(receipt: str | None, now: Now) -> str:
+    run = now.runs.get(receipt) if receipt is not None else None
+    return _receipt(receipt) + (f", left by run {run}" if run else "")
 
 
 def _receipt(receipt: str | None) -> str:

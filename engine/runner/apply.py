@@ -18,7 +18,7 @@ from interlock.engine.diagnostics import Diagnostic, Refused, refused
 from interlock.engine.ledger.reader import LedgerWhole
 from interlock.engine.ledger.since_seal import keep
 from interlock.engine.ledger.writer import Ledger
-from interlock.engine.planner.differences import Now, differences
+from interlock.engine.planner.differences import Now, differences, moved_receipts
 from interlock.engine.planner.edits import Texts
 from interlock.engine.planner.observe import Unreadable, read_bodies
 from interlock.engine.planner.plan import PlanBody
@@ -315,6 +315,8 @@ def now_of(ground: Ground, body: PlanBody, sight: Sight, reader: Reader) -> Now:
     catalog = reader.catalog()
     wanted = {pin.source for pin in body.sources}
     sources = dict(discover(ground.project, ground.target, reader, catalog, only=wanted).sources) if wanted else {}
+    heads = {head.model: head for head in sight.heads}
+    moved = moved_receipts(body, heads)
     return Now(
         ledger=sight.fold.ledger or None,
         warehouse=sight.identity.warehouse if sight.identity is not None else None,
@@ -322,8 +324,9 @@ def now_of(ground: Ground, body: PlanBody, sight: Sight, reader: Reader) -> Now:
         engine=ENGINE,
         semantics_version=SEMANTICS_VERSION,
         catalog=catalog,
-        heads={head.model: head for head in sight.heads},
+        heads=heads,
         sources=sources,
+        runs={receipt: row.run for receipt, row in reader.receipts(ground.project.id, moved).items()} if moved else {},
     )
 
 
