@@ -54,10 +54,10 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
     there = output_columns(model, body.shape)
     added = _added(there, model.columns)
     if added is None or (added and model.file.on_schema_change == "refuse"):
+        anew = f"make it anew with `--full-refresh {model.name}`" + (", which begins its history anew" if model.kind == "snapshot" else "")
+        keep = 'set `on_schema_change = "append_columns"`' if added else "give back in its SQL what is gone or has another type"
         return refuse(
-            "P413",
-            f"its output columns are not those of the table: {columns_differ(there, model.columns)}",
-            f'set `on_schema_change = "append_columns"` if columns were only added, or `--full-refresh {model.name}`',
+            "P413", f"its output columns are not those of the table: {columns_differ(there, model.columns)}", f"{keep}; or {anew}"
         )
     if added:
         reasons.append(f"columns are added: {', '.join(column.name for column in added)}")
