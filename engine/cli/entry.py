@@ -26,6 +26,11 @@ def main(argv: Sequence[str] | None = None, *, clock: Clock | None = None) -> in
         sys.stdout.write(f"interlock {VERSION}\n")
         return 0
     try:
+        if not arguments or arguments[-1] in ("--help", "-h"):
+            from interlock.engine.cli.help_pages import show  # noqa: PLC0415 - for this answer alone
+
+            if show(arguments):
+                return 0
         from interlock.engine.cli.invocation import invoke  # noqa: PLC0415 - after the quick answer
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")

@@ -16,7 +16,7 @@ with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.St
     main(sys.argv[1:])
 print(json.dumps(sorted(set(sys.modules) - before)))
 """
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / ".src")}
+ENVIRONMENT = {**os.environ, "COLUMNS": "80", "PYTHONPATH": str(Path(__file__).parents[2] / ".src")}
 COMMAND_LINE = {
     "annotated_doc",
     "annotated_types",
@@ -30,9 +30,14 @@ COMMAND_LINE = {
 WORK = {"_duckdb", "duckdb", "msgspec", "statemachine"}
 
 
-def imported(folder: Path, *arguments: str) -> set[str]:
+def imported(folder: Path, *arguments: str, environment: dict[str, str] | None = None) -> set[str]:
     found = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *arguments], cwd=folder, capture_output=True, text=True, check=True, env=ENVIRONMENT
+        [sys.executable, "-c", PROGRAM, *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**ENVIRONMENT, **(environment or {})},
     )
     return set(json.loads(found.stdout))
 
@@ -59,9 +64,20 @@ def test_the_version_imports_nothing(tmp_path: Path) -> None:
     }
 
 
-def test_help_imports_no_warehouse(tmp_path: Path) -> None:
+def test_help_imports_nothing(tmp_path: Path) -> None:
+    for words in ([], ["--help"], ["run", "--help"], ["audit", "log", "-h"]):
+        assert {name for name in imported(tmp_path, *words) if "." in name or name == "typing"} <= {
+            "interlock.engine",
+            "interlock.engine.cli",
+            "interlock.engine.cli.entry",
+            "interlock.engine.cli.help_pages",
+            "interlock.engine.version",
+        }
+
+
+def test_help_that_is_laid_out_anew_imports_no_warehouse(tmp_path: Path) -> None:
     for words in (["--help"], ["run", "--help"]):
-        modules = imported(tmp_path, *words)
+        modules = imported(tmp_path, *words, environment={"COLUMNS": "60"})
         assert foreign(modules) <= {"annotated_doc", "msgspec", "shellingham", "typer", "typing_extensions"}
         assert "interlock.engine.results" not in modules
 
