@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -15,7 +16,7 @@ from interlock.engine.compiler.checks import CheckBinder, Draft, Stands, texts_o
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.compiler.digests import environment_of
 from interlock.engine.compiler.finish import finished
-from interlock.engine.compiler.graph import in_order, layers_of
+from interlock.engine.compiler.graph import children_of, in_order, in_steps, layers_of, stored_layers
 from interlock.engine.compiler.macros import macros_of
 from interlock.engine.compiler.names import Names, Node
 from interlock.engine.compiler.semantics import SEMANTICS_VERSION
@@ -36,6 +37,11 @@ from interlock.machines.evidence import Column
 
 _TURNS: Final = 0.0002
 """Seconds."""
+_STORABLE: Final = re.compile(
+    r"BOOLEAN|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|VARCHAR|BLOB|DATE|TIME|INTERVAL|UUID"
+    r"|TIMESTAMP(_S|_MS|_NS| WITH TIME ZONE)?"
+)
+_PLAIN_NAME: Final = re.compile(r"(?!rowid$)[A-Za-z_]\w*", re.ASCII | re.IGNORECASE)
 TREES_MAX: Final = 1000
 """Syntax trees that are kept for what reads a model; one takes about 60 KB."""
 
@@ -95,6 +101,8 @@ class Compilation:
         self.macros = macros_of(project.macros, self.values, binder)
         self.context = Context(self.names, self.values, self.macros, [])
         self._open: deque[Analysis] = deque()
+        self._read: set[str] = set()
+        """What any text or check reads, and models with checks: these are read by them."""
         self.sources = SourceCompiler(project, target, world, binder)
         self.units: dict[str, Unit] = {}
         self.taken: set[tuple[str, str]] = set()
@@ -118,6 +126,8 @@ class Compilation:
         ephemeral = frozenset(name for name, unit in self.units.items() if unit.is_ephemeral)
         layers = layers_of(order, edges, ephemeral)
         around = self._surroundings()
+        self._read = {node.name for unit in self.units.values() for node in unit.all_nodes()}
+        self._read.update(name for name, unit in self.units.items() if unit.drafts)
         models = self._in_steps(in_steps(order, edges), edges, layers, around)
         for name in sorted(set(self.units) - set(order)):
             self.units[name].blocked = True
@@ -328,9 +338,9 @@ class Compilation:
                 continue
             if deployed is None and _repeats(unit.relation_columns()):
                 unit.bound = False  # the finding stands already; no relation can have such columns
-            if unit.is_ephemeral or self._stops(unit):
-                continue
             columns = unit.relation_columns() if deployed is None else deployed
+            if unit.is_ephemeral or self._stops(unit) or (unit.name not in self._read and all(_is_storable(each) for each in columns)):
+                continue  # nothing is bound against it
             kind: Literal["table", "view"] = "view" if unit.kind == "view" else "table"
             self.taken.add(place)
             shadows.append(Shadow(ALIAS, unit.node.schema, unit.node.relation, kind, columns))
@@ -416,31 +426,10 @@ def _texts(file: ModelFile | SeedFile) -> list[str]:
     return [*own, *(text for check in file.checks for text in texts_of(check, file.name))]
 
 
+def _is_storable(column: Column) -> bool:
+    """Whether a relation can have such a column for certain. Of others the engine is asked."""
+    return _STORABLE.fullmatch(column.type) is not None and _PLAIN_NAME.fullmatch(column.name) is not None
+
+
 def _repeats(columns: tuple[Column, ...]) -> bool:
     return len({column.name.lower() for column in columns}) < len(columns)
-
-
-def in_steps(order: list[str], edges: Mapping[str, set[str]]) -> list[list[str]]:
-    """The order in steps whose members do not read each other, so that their shadows can be made together."""
-    depth: dict[str, int] = {}
-    for name in order:
-        depth[name] = max((depth[read] + 1 for read in edges[name] if read in depth), default=0)
-    steps: list[list[str]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    for name in order:
-        steps[depth[name]].append(name)
-    return steps
-
-
-def stored_layers(order: list[str], layers: Mapping[str, int], ephemeral: frozenset[str]) -> tuple[tuple[str, ...], ...]:
-    """By layer, those of which a relation is made."""
-    stored = [name for name in order if name not in ephemeral]
-    return tuple(tuple(sorted(name for name in stored if layers[name] == layer)) for layer in sorted({layers[name] for name in stored}))
-
-
-def children_of(units: Iterable[str], edges: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
-    """Who reads each."""
-    found: dict[str, set[str]] = {name: set() for name in units}
-    for name, reads in edges.items():
-        for read in reads:
-            found[read].add(name)
-    return {name: tuple(sorted(children)) for name, children in sorted(found.items())}

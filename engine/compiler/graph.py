@@ -91,3 +91,29 @@ def layers_of(order: Iterable[str], reads: Mapping[str, Iterable[str]], transpar
     for name in order:
         found[name] = max((found[read] + (read not in transparent) for read in reads.get(name, ()) if read in found), default=1)
     return found
+
+
+def in_steps(order: list[str], edges: Mapping[str, set[str]]) -> list[list[str]]:
+    """The order in steps whose members do not read each other, so that their shadows can be made together."""
+    depth: dict[str, int] = {}
+    for name in order:
+        depth[name] = max((depth[read] + 1 for read in edges[name] if read in depth), default=0)
+    steps: list[list[str]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
+    for name in order:
+        steps[depth[name]].append(name)
+    return steps
+
+
+def stored_layers(order: list[str], layers: Mapping[str, int], ephemeral: frozenset[str]) -> tuple[tuple[str, ...], ...]:
+    """By layer, those of which a relation is made."""
+    stored = [name for name in order if name not in ephemeral]
+    return tuple(tuple(sorted(name for name in stored if layers[name] == layer)) for layer in sorted({layers[name] for name in stored}))
+
+
+def children_of(units: Iterable[str], edges: Mapping[str, set[str]]) -> dict[str, tuple[str, ...]]:
+    """Who reads each."""
+    found: dict[str, set[str]] = {name: set() for name in units}
+    for name, reads in edges.items():
+        for read in reads:
+            found[read].add(name)
+    return {name: tuple(sorted(children)) for name, children in sorted(found.items())}

@@ -305,8 +305,7 @@ class _Merge:
 
     def compiled(self) -> Compiled | None:
         """The whole; nothing where what was compiled now shows that more has changed."""
-        from interlock.engine.compiler.compile import children_of, in_steps, stored_layers  # noqa: PLC0415 - loads the engine
-        from interlock.engine.compiler.graph import in_order, layers_of  # noqa: PLC0415
+        from interlock.engine.compiler.graph import children_of, in_order, in_steps, layers_of, stored_layers  # noqa: PLC0415
 
         restored = Models(self.known.models, self.work.project)
         for name in self.asked:
