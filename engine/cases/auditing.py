@@ -22,7 +22,7 @@ from interlock.engine.audit.timeline import Line, Wanted, lines_of
 from interlock.engine.audit.verify import Mismatch, Verified, Word, verify
 from interlock.engine.cases.reading import compile_offline
 from interlock.engine.clock import moment, stamp
-from interlock.engine.compiler.lineage import Lineages
+from interlock.engine.compiler.lineage_kept import KeptLineages
 from interlock.engine.diagnostics import Diagnostic, Outcome, Refused, refused
 from interlock.engine.diagrams.markdown import pages
 from interlock.engine.ledger.durable import write_file
@@ -330,7 +330,7 @@ def _with_columns(report: Report, plan: PlanBody, ground: Ground) -> Report:
     except Refused:
         return report
     ran = {item.model: item.digests.definition for item in plan.items}
-    lineages = Lineages(ground.project, ground.target, compiled)
+    lineages = KeptLineages(ground.project, ground.target, compiled, ground.cache)
     models = []
     for model in report.models:
         now = compiled.models.get(model.name)
@@ -342,6 +342,7 @@ def _with_columns(report: Report, plan: PlanBody, ground: Ground) -> Report:
             for each in lineages.of(model.name).columns
         ]
         models.append(msgspec.structs.replace(model, columns=tuple(fact for fact in facts if fact.value)))
+    lineages.keep()
     return msgspec.structs.replace(report, models=tuple(models))
 
 

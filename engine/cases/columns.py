@@ -7,8 +7,10 @@ from typing import assert_never
 
 import msgspec
 
+from interlock.engine.cache.store import Cache
 from interlock.engine.compiler.compiled import Compiled
-from interlock.engine.compiler.lineage import ColumnOf, Impact, Lineages, Reached
+from interlock.engine.compiler.lineage import ColumnOf, Impact, Reached
+from interlock.engine.compiler.lineage_kept import KeptLineages
 from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.target import TargetConfig
@@ -30,19 +32,19 @@ class ColumnStory(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     impact: Impact
 
 
-def column_story(project: Project, target: TargetConfig, compiled: Compiled, text: str) -> ColumnStory:
+def column_story(project: Project, target: TargetConfig, compiled: Compiled, text: str, cache: Cache | None = None) -> ColumnStory:
     """The story of the column that `relation.column` names.
 
     Raises:
         Refused: S114, there is no such relation or column.
     """
-    lineages = Lineages(project, target, compiled)
+    lineages = KeptLineages(project, target, compiled, cache)
     column = lineages.named(text)
     if column is None:
         raise _unknown(compiled, text)
     looked = lineages.of(column.relation) if column.relation in compiled.models else None
     values = () if looked is None else next((each.values for each in looked.columns if each.column == column), ())
-    return ColumnStory(
+    story = ColumnStory(
         column=column,
         values=values,
         rows=() if looked is None else looked.rows,
@@ -50,6 +52,8 @@ def column_story(project: Project, target: TargetConfig, compiled: Compiled, tex
         complete=looked is None or looked.complete,
         impact=lineages.impact(column),
     )
+    lineages.keep()
+    return story
 
 
 def written(story: ColumnStory, form: str) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from interlock.engine.cases.reading import compile_offline
 from interlock.engine.compiler.compiled import CompiledModel
-from interlock.engine.compiler.lineage import ColumnOf, Lineages
+from interlock.engine.compiler.lineage import ColumnOf
+from interlock.engine.compiler.lineage_kept import KeptLineages
 from interlock.engine.compiler.nested import fits
 from interlock.engine.diagnostics import Refused, refused
 from interlock.engine.ledger.fold import Fold
@@ -31,7 +32,7 @@ def contract_changes(ground: Ground) -> tuple[str, tuple[Difference, ...]]:
     if not newest:
         raise refused("P401", "no plan of this project was applied yet", remedy="`interlock run` applies the first one")
     compiled = compile_offline(ground)
-    lineages = Lineages(ground.project, ground.target, compiled)
+    lineages = KeptLineages(ground.project, ground.target, compiled, ground.cache)
     found: list[Difference] = []
     for name, item in sorted(before.items()):
         model = compiled.models.get(name)
@@ -46,6 +47,7 @@ def contract_changes(ground: Ground) -> tuple[str, tuple[Difference, ...]]:
             found.append(
                 _difference(f"{name}.{column}", planned, now, kind, tuple(each for each in downstream if each != f"{name}.{column}"))
             )
+    lineages.keep()
     return newest, tuple(found)
 
 

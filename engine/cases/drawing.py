@@ -144,7 +144,7 @@ def lineage_of(ground: Ground, model: str | None, form: str) -> dict[str, Any]:
     findings: tuple[Diagnostic, ...] = ()
     fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
     if model is not None and "." in model:
-        text = written(column_story(ground.project, ground.target, compiled, model), form)
+        text = written(column_story(ground.project, ground.target, compiled, model, ground.cache), form)
         return {"text": text, "outcome": "done", "exit_code": 0, "findings": findings}
     if model is not None and model not in compiled.models:
         raise refused("S114", f"there is no model `{model}`", remedy=did_you_mean(model, compiled.models, "see `interlock ls`"))
