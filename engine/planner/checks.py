@@ -101,7 +101,8 @@ def _freshness(question: Freshness, as_of: str) -> str:
     age = f"(epoch({as_of_literal(as_of)}) - epoch({moment}))"
     nothing = f"'no row has a value in ' || {string(question.column)}"
     failing = _not_fresh(greatest, f"{age} <= {question.max_age_seconds} AND {age} >= -{FUTURE_SECONDS_MAX}")
-    return _answer(failing, f"coalesce('newest ' || CAST({greatest} AS VARCHAR), {nothing})")
+    ahead = f"CASE WHEN {age} < -{FUTURE_SECONDS_MAX} THEN ', which is in the future' ELSE '' END"
+    return _answer(failing, f"coalesce('newest ' || CAST({greatest} AS VARCHAR) || {ahead}, {nothing})")
 
 
 def _not_fresh(greatest: str, fresh: str) -> str:
