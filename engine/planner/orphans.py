@@ -54,9 +54,17 @@ def orphans_of(desk: Desk, moved: frozenset[str]) -> list[Orphan]:
             continue  # somebody dropped it already: nothing is left to do, and nothing to refuse
         if body is not None and seen is not None and f"{seen.schema}.{seen.name}".lower() != body.relation.lower():
             continue  # somebody renamed it: it is theirs
+        if seen is None and (body is None or _is_taken(desk, body)):
+            continue  # its relation is not there, or another model took it over
         relation = body.relation if body is not None else f"{seen.schema}.{seen.name}" if seen is not None else ""
         found.append(Orphan(head.model, head.model, relation, head, head.token, body, seen))
     return found
+
+
+def _is_taken(desk: Desk, body: ReceiptBody) -> bool:
+    """Whether what stands where a receipt left its relation carries another model's token: `adopt` took it over."""
+    seen = desk.facts.catalog.find(*body.relation.split(".", 1))
+    return seen is not None and any(head.token is not None and head.token == seen.token for head in desk.facts.heads.values())
 
 
 def strays_of(desk: Desk, moved: Collection[str]) -> list[Orphan]:
