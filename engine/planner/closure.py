@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
@@ -21,7 +22,7 @@ def closure_of(project: Project, target: TargetConfig, compiled: Compiled, model
         model = compiled.models[name]
         keys.add(f"file:{model.path}")
         keys.add(f"file:{PurePosixPath(model.path).with_suffix('.toml')}")
-        keys |= {f"file:{folder}/_defaults.toml" for folder in _folders(model.path)}
+        keys |= {f"file:{folder}/_defaults.toml" for folder in _folders(model.path.rpartition("/")[0])}
         keys |= {f"source:{source}" for source in model.sources}
         keys |= {f"pin:{source}" for source in model.sources if source in project.pinned}
         keys |= {f"var:{variable}" for variable in _own(model.variables)}
@@ -62,5 +63,7 @@ def _own(variables: Iterable[str]) -> list[str]:
     return [name for name in (variable.removeprefix("$") for variable in variables) if name not in BUILT_IN]
 
 
-def _folders(path: str) -> list[str]:
-    return [str(folder) for folder in PurePosixPath(path).parents if str(folder) != "."]
+@functools.lru_cache(maxsize=1024)
+def _folders(folder: str) -> tuple[str, ...]:
+    """A folder of models and all that it lies in."""
+    return tuple(str(each) for each in (PurePosixPath(folder), *PurePosixPath(folder).parents) if str(each) != ".")
