@@ -42,8 +42,9 @@ def main(directory: str, database: str, count: str) -> None:
     authorize, close, start, verify = (sample[kind] for kind in (AuthorizeEvidence, CloseEvidence, StartEvidence, VerifyEvidence))
     assert isinstance(authorize[0], AuthorizeEvidence)
     assert isinstance(close[0], CloseEvidence)
+    assert isinstance(verify[0], VerifyEvidence)
     ledger = Ledger.open(place, clock=system_clock, actor="bench", version="0", at=found.tip)
-    serial, number = found.fold.serial, 0
+    serial = number = found.fold.serial  # so that a ledger can be made longer again
     seal: SealRow = close[0].seal_expected
     while ledger.sequence < int(count):
         number += 1
@@ -64,8 +65,9 @@ def main(directory: str, database: str, count: str) -> None:
 
         move("run", run, "authorize", ("opened", "authorized"), (replace(authorize[0], plan=plan, spent_by=()), authorize[1]))
         move("run", run, "start", ("authorized", "running"), start)
+        verified = (replace(verify[0], plan=plan), verify[1])
         for item in scope:
-            move("model_run", f"{item.model}#1", "verify", ("planned", "verified"), verify)
+            move("model_run", f"{item.model}#1", "verify", ("planned", "verified"), verified)
             move("model_run", f"{item.model}#1", "refuse", ("verified", "refused"), (CAUSE, ()))
         serial += 1
         seal = replace(seal, run=run, serial=serial, tip=ledger.tip, outcome="partial")
