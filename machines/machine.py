@@ -53,6 +53,10 @@ class _Standing:
         self.state = state
 
 
+_RESOLVED: Final[dict[type[StateChart[Any]], Any]] = {}
+"""Each class's guards and actions, as the library resolved them."""
+
+
 class Machine(StateChart[Any]):
     """A table of states, events and composite guards, with one door: `step`."""
 
@@ -84,6 +88,20 @@ class Machine(StateChart[Any]):
             # Put there instead of entered: entering would run actions, and there are none.
             state = str(self.initial_state.value)
         super().__init__(model=_Standing(state))
+
+    def _register_callbacks(self, listeners: list[object]) -> None:
+        """What the library looks up for each instance anew, found once a class: ours hang on the class, and nothing listens besides."""
+        if listeners:
+            msg = f"{type(self).__name__} takes no listeners: its guards and its record are all that hangs on it"
+            raise TypeError(msg)
+        resolved = _RESOLVED.get(type(self))
+        if resolved is None:
+            # On an instance of its own, so that no run's writer lives on in what all share.
+            bare = type(self).__new__(type(self))
+            vars(bare).update(model=_Standing(None), state_field=self.state_field, _callbacks=self._callbacks, _listeners={})
+            super(Machine, bare)._register_callbacks([])
+            resolved = _RESOLVED[type(self)] = self._callbacks
+        self._callbacks = resolved
 
     @property
     def state_name(self) -> str:
@@ -138,15 +156,16 @@ class Machine(StateChart[Any]):
     def remember(self, step: Step) -> None:
         """Keep of a step what later guards are asked about. Total: it runs after the machine has moved."""
 
-    def on_transition(self, event: str, source: State, target: State, evidence: Evidence, dossier: Dossier) -> Step:
-        """Write the record, before the state changes."""
+    @staticmethod
+    def on_transition(machine: Machine, event: str, source: State, target: State, evidence: Evidence, dossier: Dossier) -> Step:
+        """Write the record, before the state changes. The library says which machine it is: no callback belongs to an instance."""
         transition = Transition(
-            machine=self.ledger_name,
-            subject=self.subject,
+            machine=machine.ledger_name,
+            subject=machine.subject,
             event=str(event),
             source=source.id,
             target=target.id,
             verdicts=dossier.verdicts,
             evidence=evidence,
         )
-        return Step(transition=transition, record=self._write(transition))
+        return Step(transition=transition, record=machine._write(transition))
