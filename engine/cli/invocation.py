@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import gc
 import os
@@ -63,7 +64,7 @@ def invoke(arguments: Sequence[str], clock: Clock | None = None) -> int:
 def _answered(arguments: Sequence[str], clock: Clock | None, console: Console, told: Listening) -> int:
     try:
         words = spread(arguments) if arguments else ["--help"]
-        command = _command()
+        command = _command(words[0] if _COMPLETION not in os.environ else None)
         if _COMPLETION in os.environ:
             command.main(args=words, prog_name=PROGRAM, complete_var=_COMPLETION)
         # Not through `main`: it takes an EOFError for an interrupt and a broken pipe for an end, wherever they come from.
@@ -118,10 +119,19 @@ class Listening:
 
 
 @functools.cache
-def _command() -> Any:
-    command = typer.main.get_command(app)
+def _command(first: str | None) -> Any:
+    """The command line. Where the first word is a command of it, only that one: making all of them takes as long as some run."""
+    only = copy.copy(app)
+    only.registered_commands = [info for info in app.registered_commands if _name_of(info) == first]
+    only.registered_groups = [info for info in app.registered_groups if info.name == first]
+    command = typer.main.get_command(only if only.registered_commands or only.registered_groups else app)
     quicken(command)
     return command
+
+
+def _name_of(info: Any) -> str:
+    name: str = info.name or info.callback.__name__.lower().replace("_", "-")
+    return name
 
 
 def _interrupted(console: Console) -> int:
