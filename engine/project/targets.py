@@ -173,13 +173,12 @@ def choose_target(project: Project, name: str | None, *, writes: bool) -> Target
             that is not set.
     """
     known = [*project.targets, *project.unusable]
+    if not known and (wrong := _mistakes(project)):
+        raise Refused(*wrong)
     if name is not None and name not in known:
         remedy = did_you_mean(name, known, "see [targets] in interlock.toml")
         raise refused("S110", f"unknown target `{name}`", because=_listed(known), remedy=remedy, subject=name)
     if not known:
-        wrong = _mistakes(project)
-        if wrong:
-            raise Refused(*wrong)
         raise refused("S110", "the project has no target that can be used", remedy="add a [targets.NAME] to interlock.toml")
     free = [target for target in known if target in project.unusable or not project.targets[target].protected]
     chosen = name or project.default_target

@@ -7,6 +7,7 @@ from tests.project.files import CONFIG, codes, one, place, project
 
 from interlock.engine.diagnostics import Refused
 from interlock.engine.project.environment import redactor
+from interlock.engine.project.load import load
 from interlock.engine.project.targets import choose_target
 
 PROD = '[targets.prod]\ntype = "duckdb"\npath = "prod.duckdb"\nprotected = true\n'
@@ -227,3 +228,10 @@ def test_settings_that_the_product_rests_on_are_not_a_targets_to_set(tmp_path: P
     finding = one(project(tmp_path, {"interlock.toml": text}))
     assert finding.code == "S104"
     assert "Interlock sets it" in finding.because
+
+
+def test_a_named_target_of_a_file_with_mistakes_has_the_mistakes_told(tmp_path: Path) -> None:
+    (tmp_path / "interlock.toml").write_text('[project]\nname = "x"\n[targets.dev]\ntype = "duckdb"\npath = "w.duckdb"\n', encoding="utf-8")
+    with pytest.raises(Refused) as caught:
+        choose_target(load(tmp_path, environment={}), "dev", writes=True)
+    assert [finding.code for finding in caught.value.findings] == ["S105"]
