@@ -16,7 +16,7 @@ from interlock.engine.ledger.subjects import AttemptFold, Behind, Last, ModelFol
 from interlock.machines.evidence import AuthorizeEvidence, CloseEvidence, GenesisEvidence, SealRow
 from interlock.machines.records import Record, digest_of
 
-FORMAT = 1
+FORMAT = 2
 """Of the file. Raise it with every change of these records, or of what a fold makes of a ledger: another one is not read."""
 
 _HEAD = b"interlock state "
@@ -91,6 +91,8 @@ class Kept(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where its line begins in that segment."""
     offset: int
     """Where its line ends."""
+    before: str
+    """SHA-256 of what stands before it in that segment, which goes on being written: its size and time say nothing."""
     segments: tuple[Segment, ...]
     first: str
     """Digest of the ledger's first record."""
@@ -167,7 +169,7 @@ def can_be_kept(fold: Fold) -> bool:
     )
 
 
-def kept_from(fold: Fold, *, segment: int, start: int, offset: int, segments: tuple[Segment, ...], first: str) -> Kept:
+def kept_from(fold: Fold, *, segment: int, start: int, offset: int, before: str, segments: tuple[Segment, ...], first: str) -> Kept:
     """The state of a fold that can be kept, and its record's place."""
     assert fold.genesis is not None
     assert fold.seal is not None
@@ -181,6 +183,7 @@ def kept_from(fold: Fold, *, segment: int, start: int, offset: int, segments: tu
         segment=segment,
         start=start,
         offset=offset,
+        before=before,
         segments=segments,
         first=first,
         genesis=fold.genesis,

@@ -1,17 +1,19 @@
 """Reading from the last seal: what the ledger came to there is kept beside it, and everyday commands verify from there on.
 
 The kept state is no authority. It is taken only where its own digest holds, the ledger's first record and the `close`
-record at which it was taken stand where they stood, the heads give the digest that the seal vouches for, and no file
-before it has changed since. Where one of these differs, or anything behind it does not hold, the whole ledger is read,
+record at which it was taken stand where they stood, the heads give the digest that the seal vouches for, no file before
+that record's has another size or time, and what stands before it in its own file has the digest that it had. Where one of these differs, or anything behind it does not hold, the whole ledger is read,
 and says what is wrong.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 from interlock.engine.diagnostics import Refused
 from interlock.engine.ledger.fold import Fold, Illegal
@@ -37,6 +39,7 @@ KEEP_RECORDS_MIN = 256
 """Records since the last state before a new one is made: reading so many takes less than making it."""
 
 _BLOCK = 64 * 1024
+_PIECE = 1024 * 1024
 _HEAD_BYTES = 200
 
 
@@ -71,11 +74,13 @@ def keep(directory: Path, sequence: int, *, records_min: int = KEEP_RECORDS_MIN)
     try:
         with segment_path(directory, found.tip.segment).open("rb") as file:
             start = _line_start(file.fileno(), found.tip.offset)
+            before = _digest_of(file, start)
         kept = kept_from(
             found.fold,
             segment=found.tip.segment,
             start=start,
             offset=found.tip.offset,
+            before=before,
             segments=_segments(directory, found.tip.segment),
             first=_first(directory).digest,
         )
@@ -113,7 +118,8 @@ def _holds(directory: Path, kept: Kept, fold: Fold) -> bool:
     if (first.digest, first.entry.evidence) != (kept.first, kept.genesis) or not isinstance(first.entry.evidence, GenesisEvidence):
         return False
     with opened(directory, kept.segment) as file:
-        file.seek(kept.start)
+        if _digest_of(file, kept.start) != kept.before:
+            return False
         digest, entry = read_line(file.read(kept.offset - kept.start))
     evidence = entry.evidence
     return (
@@ -166,6 +172,15 @@ def _segments(directory: Path, last: int) -> tuple[Segment, ...]:
 def _first(directory: Path) -> Numbered:
     with opened(directory, 1) as file:
         return read_line(file.readline())
+
+
+def _digest_of(file: BinaryIO, length: int) -> str:
+    """Of the file's first bytes. It stands behind them then."""
+    found = hashlib.sha256()
+    while length and (piece := file.read(min(length, _PIECE))):
+        found.update(piece)
+        length -= len(piece)
+    return found.hexdigest()
 
 
 def _line_start(descriptor: int, end: int) -> int:
