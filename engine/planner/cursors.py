@@ -5,10 +5,10 @@ Values are compared by the warehouse only. Python sees them as text, and their o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from interlock.engine.planner.facts import CursorFacts
 from interlock.engine.project.durations import duration
@@ -19,6 +19,9 @@ from interlock.engine.warehouse.duckdb.write import bucket
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import Span
 from interlock.machines.records import Record
+
+ASKED_AT_ONCE: Final = 100
+"""Questions in one statement: the time that the engine takes to plan them grows with their square."""
 
 SKEW_WITH_ZONE = timedelta(minutes=5)
 SKEW_WITHOUT_ZONE = timedelta(days=1)
@@ -98,7 +101,7 @@ def held_for_want_of_an_end(column: str, type_: str, until: str | None) -> str:
 
 
 def observe(reader: Reader, wishes: Sequence[Wish]) -> tuple[dict[str, CursorFacts], dict[str, str]]:
-    """Ask for all of them in one query. Where that fails, each by itself: one model's bad rows are no other model's.
+    """Ask for many of them in one query. Where that fails, each by itself: one model's bad rows are no other model's.
 
     Returns:
         what was answered, and for the rest why not, by model.
@@ -108,6 +111,8 @@ def observe(reader: Reader, wishes: Sequence[Wish]) -> tuple[dict[str, CursorFac
     """
     if not wishes:
         return {}, {}
+    if len(wishes) > ASKED_AT_ONCE:
+        return _merged(observe(reader, wishes[start : start + ASKED_AT_ONCE]) for start in range(0, len(wishes), ASKED_AT_ONCE))
     fields = ", ".join(f"'m{number}': {_question(wish)}" for number, wish in enumerate(wishes))
     try:
         answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
@@ -116,11 +121,17 @@ def observe(reader: Reader, wishes: Sequence[Wish]) -> tuple[dict[str, CursorFac
             raise
         if len(wishes) == 1:
             return {}, {wishes[0].model: error.message}
-        parts = [observe(reader, [wish]) for wish in wishes]
-        return {name: facts for part, _ in parts for name, facts in part.items()}, {
-            name: why for _, part in parts for name, why in part.items()
-        }
+        return _merged(observe(reader, [wish]) for wish in wishes)
     return {wish.model: _facts(wish, answer[f"m{number}"]) for number, wish in enumerate(wishes)}, {}
+
+
+def _merged(parts: Iterable[tuple[dict[str, CursorFacts], dict[str, str]]]) -> tuple[dict[str, CursorFacts], dict[str, str]]:
+    found: dict[str, CursorFacts] = {}
+    why: dict[str, str] = {}
+    for facts, said in parts:
+        found |= facts
+        why |= said
+    return found, why
 
 
 def _cast(text: str, type_: str) -> str:

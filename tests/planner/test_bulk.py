@@ -6,6 +6,7 @@ import duckdb
 import pytest
 
 from interlock.engine import api
+from interlock.engine.planner import fingerprints
 from interlock.engine.results import PlanResult
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 
@@ -60,3 +61,26 @@ def test_what_is_extended_is_asked_what_it_reads(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(DuckDBReader, "explain", lambda self, text: [explained.append(text), real(self, text)][1])
     asked(tmp_path / "x", monkeypatch)
     assert len(explained) == 2
+
+
+def test_sources_are_asked_in_lots_and_each_has_its_own_mark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "interlock.toml").write_text(CONFIG, encoding="utf-8")
+    tables = [
+        f'[sources."raw.s{number}"]\nfingerprint = "content"\n[sources."raw.s{number}".columns]\nid = "BIGINT"\n' for number in range(5)
+    ]
+    (tmp_path / "sources.toml").write_text("".join(tables), encoding="utf-8")
+    for number in range(5):
+        (tmp_path / "models" / f"m{number}.sql").write_text(f"SELECT id FROM raw.s{number}", encoding="utf-8")
+        (tmp_path / "models" / f"m{number}.toml").write_text('materialized = "table"\n', encoding="utf-8")
+    with duckdb.connect(str(tmp_path / "dev.duckdb")) as connection:
+        connection.execute("CREATE SCHEMA raw")
+        for number in range(5):
+            connection.execute(f"CREATE TABLE raw.s{number} AS SELECT {number}::BIGINT AS id")
+    api.run(api.open_context(tmp_path, target="dev", environment={}))
+    with duckdb.connect(str(tmp_path / "dev.duckdb")) as connection:
+        connection.execute("INSERT INTO raw.s3 VALUES (9)")
+    monkeypatch.setattr(fingerprints, "ASKED_AT_ONCE", 2)
+    result = asked(tmp_path, monkeypatch)[1]
+    assert result.body is not None
+    assert [item.model for item in result.body.items if item.action != "no_op"] == ["m3"]

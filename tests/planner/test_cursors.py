@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interlock.engine.planner import cursors
 from interlock.engine.planner.cursors import Wish, gaps, merged, observe, until_of
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.limits import greatest, least
@@ -126,3 +127,12 @@ def test_what_is_looked_back_at_begins_within_its_type() -> None:
     ]
     found = observe(Asker(), asked)[0]  # type: ignore[arg-type]
     assert (found["m"].low, found["d"].low) == ("0", "-999.9")
+
+
+def test_many_are_asked_in_lots_and_each_gets_its_own_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    wishes = [wish(model=f"m{number}", high=f"2024-01-{number + 1:02d}") for number in range(7)]
+    whole = observe(Asker(), wishes)  # type: ignore[arg-type]
+    assert len({facts.low for facts in whole[0].values()}) == 7
+    monkeypatch.setattr(cursors, "ASKED_AT_ONCE", 3)
+    assert observe(Asker(), wishes) == whole  # type: ignore[arg-type]
+    assert observe(Asker(), []) == ({}, {})  # type: ignore[arg-type]
