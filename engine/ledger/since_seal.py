@@ -15,6 +15,7 @@ import zlib
 from pathlib import Path
 from typing import BinaryIO
 
+from interlock.engine import faults
 from interlock.engine.diagnostics import Refused
 from interlock.engine.ledger.fold import Fold, Illegal
 from interlock.engine.ledger.kept import (
@@ -84,12 +85,17 @@ def keep(directory: Path, sequence: int, *, records_min: int = KEEP_RECORDS_MIN)
             segments=_segments(directory, found.tip.segment),
             first=_first(directory).digest,
         )
+        faults.point("ledger.state.write.before")
         aside.write_bytes(bytes_of(kept))
+        faults.point("ledger.state.rename.before")
         aside.replace(place)
+        faults.point("ledger.state.rename.after")
     except (OSError, EOFError, zlib.error, BadLine, UnknownRecord):
         # It is kept for speed alone; the next command tries again.
         with contextlib.suppress(OSError):
+            faults.point("ledger.state.unlink.before")
             aside.unlink(missing_ok=True)
+            faults.point("ledger.state.unlink.after")
         return False
     return True
 

@@ -16,7 +16,6 @@ EXEMPT = {
     "cli/reporting.py": OURS,
     "diagrams/__main__.py": OURS,
     "importers/dbt/imported.py": OURS,
-    "ledger/since_seal.py": "kept for speed: what is torn or lost has not its digest, and then the ledger itself is read",
     "planner/items.py": "a statement that is called `rename`, and is run elsewhere",
     "project/scaffold.py": OURS,
     "project/schemas.py": OURS,

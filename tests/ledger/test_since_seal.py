@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.ledger.chains import DIGESTS, GENESIS, KNOWN, Story, begin, body, go_on, move
 
+from interlock.engine import faults
 from interlock.engine.cases.standing import _models, _runs
 from interlock.engine.diagnostics import Refused
 from interlock.engine.ledger import kept as kept_module
@@ -493,6 +494,17 @@ def test_a_state_is_made_again_only_after_so_many_records(long: Path) -> None:
     assert state_path(long).read_bytes() == before
     assert keep(long, tip, records_min=7)
     assert sequence_of(state_path(long).read_bytes()) == tip
+
+
+@pytest.mark.parametrize("point", ["write.before", "rename.before", "rename.after"])
+def test_a_stop_while_the_state_is_kept_leaves_the_old_one_or_the_new_one(point: str, long: Path) -> None:
+    before = state_path(long).read_bytes()
+    with faults.armed(f"ledger.state.{point}"), pytest.raises(faults.FaultRaised):
+        keep_now(long)
+    assert (state_path(long).read_bytes() == before) == (point != "rename.after")
+    assert answers(long, read_since_seal) == answers(long, read)
+    assert keep_now(long) or point == "rename.after", "what lies aside is in nobody's way"
+    assert answers(long, read_since_seal) == answers(long, read)
 
 
 def test_a_state_that_cannot_be_written_costs_nothing(long: Path) -> None:
