@@ -272,6 +272,21 @@ def test_reading_begins_at_the_seal_and_answers_as_the_whole(long: Path) -> None
     assert answers(long, read_since_seal) == answers(long, read)
 
 
+def test_an_older_warehouse_is_called_older_though_the_state_knows_no_older_receipts(long: Path) -> None:
+    """Which receipts a model ever had is left behind, so the whole ledger says whose heads these are."""
+    fold = whole(read(long)).fold
+    older = sorted(fold.models["a"].receipts - {fold.models["a"].head.receipt or ""})
+    assert older
+    assert not whole(read_since_seal(long)).fold.models["a"].receipts & set(older)
+    for there in older:
+        heads = tuple(
+            HeadRow(model=name, receipt=there if name == "a" else known.head.receipt, token=known.head.token, generation=None)
+            for name, known in fold.models.items()
+        )
+        sight = look(long, "p1", cast("Reader", Warehouse(heads, fold.seal, {})))
+        assert (sight.finding.decision, sight.finding.code) == ("refuse", "K703"), sight.finding
+
+
 def test_only_a_plan_that_was_left_behind_has_the_rest_read(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fold = whole(read_since_seal(long)).fold
     assert fold.spent_by("plan3") == ("r3",)
