@@ -172,3 +172,12 @@ def test_a_tree_that_was_let_go_is_read_again_and_says_the_same(tmp_path: Path, 
     assert let_go.models == kept.models
     assert let_go.findings == kept.findings
     assert again > len(kept.models), "no reader asked for a tree again, so this shows nothing"
+
+
+@pytest.mark.parametrize("read", [False, True])
+@pytest.mark.parametrize("expression", ["get_type(1)", "row()"])
+def test_columns_that_no_relation_can_have_are_found_also_where_nobody_reads_them(expression: str, read: bool, tmp_path: Path) -> None:
+    files = {"models/m.sql": f"select {expression} as kind", "models/m.toml": 'materialized = "table"\n'}
+    found = compiled(tmp_path, {**files, "models/reader.sql": "select * from m"} if read else files)
+    assert [(each.code, each.subject) for each in found.findings if each.severity == "error"] == [("L201", "m")]
+    assert found.models["m"].blocked
