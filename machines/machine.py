@@ -7,7 +7,7 @@ machine is pure: it gets the ledger's writer as a plain callable, and moves only
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 from statemachine import State, StateChart
 from statemachine.exceptions import TransitionNotAllowed
@@ -92,8 +92,7 @@ class Machine(StateChart[Any]):
     def _register_callbacks(self, listeners: list[object]) -> None:
         """What the library looks up for each instance anew, found once a class: ours hang on the class, and nothing listens besides."""
         if listeners:
-            msg = f"{type(self).__name__} takes no listeners: its guards and its record are all that hangs on it"
-            raise TypeError(msg)
+            self.add_listener(*listeners)
         resolved = _RESOLVED.get(type(self))
         if resolved is None:
             # On an instance of its own, so that no run's writer lives on in what all share.
@@ -102,6 +101,15 @@ class Machine(StateChart[Any]):
             super(Machine, bare)._register_callbacks([])
             resolved = _RESOLVED[type(self)] = self._callbacks
         self._callbacks = resolved
+
+    def add_listener(self, *listeners: object) -> NoReturn:
+        """Refused: what is resolved is shared by all instances of a class, so it would listen to all of them.
+
+        Raises:
+            TypeError: always.
+        """
+        msg = f"{type(self).__name__} takes no listeners, but got {len(listeners)}: its guards and its record are all that hangs on it"
+        raise TypeError(msg)
 
     @property
     def state_name(self) -> str:

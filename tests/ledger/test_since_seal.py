@@ -18,12 +18,12 @@ from interlock.engine.cases.standing import _models, _runs
 from interlock.engine.diagnostics import Refused
 from interlock.engine.ledger import kept as kept_module
 from interlock.engine.ledger.fold import Fold
-from interlock.engine.ledger.kept import NoState, bytes_of, heads_digest, kept_of, sequence_of
+from interlock.engine.ledger.kept import NoState, bytes_of, can_be_kept, heads_digest, kept_of, sequence_of
 from interlock.engine.ledger.packing import closed_segments, pack
 from interlock.engine.ledger.places import segment_path, state_path
 from interlock.engine.ledger.reader import LedgerBroken, LedgerRead, LedgerWhole, read
 from interlock.engine.ledger.since_seal import keep, read_since_seal
-from interlock.engine.ledger.subjects import Behind
+from interlock.engine.ledger.subjects import Behind, Contradiction
 from interlock.engine.ledger.writer import own
 from interlock.engine.runner.authority import Sight, look
 from interlock.engine.runner.resuming import chosen, scope_of
@@ -499,6 +499,29 @@ def test_nothing_is_kept_where_something_is_open_or_the_heads_are_not_those_of_t
     story.closed("r2", 2)  # with a digest that is not that of the heads
     assert not keep_now(tmp_path)
     assert not state_path(tmp_path).exists()
+
+
+SPOILED: dict[str, Callable[[Fold], object]] = {
+    "no genesis": lambda fold: setattr(fold, "genesis", None),
+    "no seal": lambda fold: setattr(fold, "seal", None),
+    "a record behind the close": lambda fold: fold.since_close.update(x=1),
+    "a run of another seal": lambda fold: fold.runs.pop(fold.seal.run if fold.seal is not None else ""),
+    "an open run": lambda fold: fold.open.update(r9=next(iter(fold.runs.values()))),
+    "a contradiction": lambda fold: fold.contradictions.append(cast("Contradiction", object())),
+    "a reset that was begun": lambda fold: setattr(fold, "reset", object()),
+    "another head": lambda fold: fold.models.pop("a"),
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_a_fold_that_is_not_at_rest_is_not_kept(what: str, tmp_path: Path) -> None:
+    """What a state does not hold must not be there when it is taken."""
+    story = Story(begin(tmp_path))
+    one_run(story, tmp_path, 1)
+    fold = whole(read(tmp_path)).fold
+    assert can_be_kept(fold)
+    SPOILED[what](fold)
+    assert not can_be_kept(fold)
 
 
 def test_a_state_is_made_again_only_after_so_many_records(long: Path) -> None:

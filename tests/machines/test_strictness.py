@@ -224,3 +224,28 @@ def test_every_publication_guard_can_be_found_by_the_name_in_a_ledger() -> None:
         "every_check_has_a_verdict",
         "no_error_check_failed",
     }, "a name that stands in ledgers was taken away"
+
+
+class Heard:
+    """Something that would listen to a machine."""
+
+    def on_transition(self) -> None:
+        raise AssertionError
+
+
+def test_no_machine_takes_listeners_since_its_callbacks_are_those_of_all_its_class() -> None:
+    first = ModelRun("orders#1", Book())
+    with pytest.raises(TypeError, match="takes no listeners"):
+        first.add_listener(Heard())
+    with pytest.raises(TypeError, match="takes no listeners"):
+        type("Listened", (ModelRun,), {"listeners": [Heard()]})("orders#1", Book())
+
+
+def test_two_machines_of_a_class_write_to_their_own_books() -> None:
+    books = [Book(), Book()]
+    runs = [ModelRun(f"orders#{number}", book) for number, book in enumerate(books, start=1)]
+    runs[1].step("refuse", sample.refuse(cause="interrupt"))
+    assert [run.state_name for run in runs] == ["planned", "refused"]
+    assert [[line.subject for line in book.lines] for book in books] == [[], ["orders#2"]]
+    runs[0].step("refuse", sample.refuse(cause="interrupt"))
+    assert [[line.subject for line in book.lines] for book in books] == [["orders#1"], ["orders#2"]]
