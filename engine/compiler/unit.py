@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from interlock.engine.compiler.analysis import Analysis, Context
-from interlock.engine.compiler.bounds import day_bounds
 from interlock.engine.compiler.checks import Draft, draft
+from interlock.engine.compiler.columns import look_at_columns
 from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel, CompiledSource, RestrictedSpan
 from interlock.engine.compiler.contracts import Promises, compared, promises_of
 from interlock.engine.compiler.demands import columns_named, repeatability
@@ -18,9 +18,8 @@ from interlock.engine.compiler.keys import floats_in, query_shape, unsettled_in
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.order import PICKS
 from interlock.engine.compiler.order_shapes import Shape
-from interlock.engine.compiler.outputs import Output, OutputNames, misplaced, unnamed
+from interlock.engine.compiler.outputs import Output, OutputNames, misplaced
 from interlock.engine.compiler.proofs import GIVEN, NOTHING, PROMISED, TABLES, Premise, query_never_null
-from interlock.engine.compiler.reading import Cast, Reading
 from interlock.engine.compiler.reliance import reaches_a_promise, rests_on_sources
 from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
@@ -244,7 +243,7 @@ class Unit:
         if self._refused is not None:
             self._not_bound(analysis, around, bound, self._refused)
             return
-        self._look_at_columns(analysis, around.columns_of)
+        look_at_columns(self.relation_columns(), analysis, around.columns_of)
         self._volatile(model, analysis, around)
         self.findings += columns_named(model, self.columns, around.collation)
         self.restricted, wrong = spans_of(model, analysis, run, around.run, around.columns_of)
@@ -391,92 +390,6 @@ class Unit:
             compiled="" if plain else compiled,
         )
 
-    def _look_at_columns(self, analysis: Analysis, columns_of: Callable[[Node], tuple[Column, ...] | None]) -> None:
-        reading = analysis.reading
-        if reading is None:
-            return
-        seen: set[str] = set()
-        items = unnamed(reading)
-        for index, offset in items:
-            analysis.finding(
-                "L211",
-                f"output column {index + 1} has no name",
-                "the name that DuckDB makes up may change with its version",
-                "give it one: `… AS name`",
-                offset,
-            )
-        for column in self.relation_columns():
-            if column.name.lower() in seen and not items:
-                analysis.finding(
-                    "L210",
-                    f"two output columns are called `{column.name}`",
-                    "case is not looked at, and DuckDB would rename the second one",
-                    "give one another name, or leave it out: `* EXCLUDE (…)`",
-                    self._offset_of_output(reading.root, column.name),
-                )
-            seen.add(column.name.lower())
-            if '"NULL"' in column.type:
-                analysis.finding(
-                    "L212",
-                    f"column `{column.name}` has no type",
-                    f"it is {column.type}: nothing says which type its nulls have",
-                    f"write `CAST(… AS TYPE) AS {column.name}`",
-                    self._offset_of_output(reading.root, column.name),
-                )
-        for cast in (*reading.casts, *self._compared(reading, analysis, columns_of)):
-            self._offset_lost(analysis, cast)
-        if reading.ranges:
-            self._days(reading, analysis, columns_of)
-
-    def _days(self, reading: Reading, analysis: Analysis, columns_of: Callable[[Node], tuple[Column, ...] | None]) -> None:
-        def types_of(name: str) -> set[str]:
-            return {column.type for node in analysis.nodes() for column in columns_of(node) or () if column.name.lower() == name}
-
-        for each in day_bounds(reading, types_of, analysis.context.values.given):
-            analysis.finding(
-                "L230",
-                f"a range of times ends as its last day begins: `{each.column}` is compared with {each.bound}",
-                "a day stands for its midnight, so that rows of that day after midnight are left out",
-                f"write `{each.column} >= … AND {each.column} < …` with the day after as the end, "
-                f"or `CAST({each.column} AS DATE)`; where midnight is meant, write the time out",
-                each.offset,
-                severity="error" if each.between else "warning",
-            )
-
-    def _compared(self, reading: Reading, analysis: Analysis, columns_of: Callable[[Node], tuple[Column, ...] | None]) -> Iterator[Cast]:
-        """Texts that are cast to a column's type because they are compared with it."""
-        if not reading.compared:
-            return
-        kinds: dict[str, set[str]] = {}
-        for node in analysis.nodes():
-            for column in columns_of(node) or ():
-                kinds.setdefault(column.name.lower(), set()).add(column.type)
-        for name, cast in reading.compared:
-            found = kinds.get(name.lower(), set())
-            if len(found) == 1:
-                yield cast._replace(type=next(iter(found)))
-
-    def _offset_of_output(self, node: Tree, name: str) -> int | None:
-        while node.get("type") == "SET_OPERATION_NODE":
-            node = node["children"][0]
-        found: int | None = None
-        for item in node.get("select_list", ()):
-            names = item.get("column_names", ())
-            if (item.get("alias") or (names[-1] if names else "")).lower() == name.lower():
-                found = item.get("query_location", found)
-        return found
-
-    def _offset_lost(self, analysis: Analysis, cast: Cast) -> None:
-        if _is_naive(cast.type) and _has_offset(cast.text):
-            analysis.finding(
-                "L227",
-                "the offset of a time is lost",
-                f"`{cast.text}` has an offset, and {cast.type.upper()} keeps none",
-                "cast to TIMESTAMPTZ, and say the zone with AT TIME ZONE",
-                cast.offset,
-                severity="warning",
-            )
-
 
 def _same(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
     return [part.lower() for part in left] == [part.lower() for part in right]
@@ -487,12 +400,3 @@ def _line(text: str, offset: int) -> str:
     start = data.rfind(b"\n", 0, offset) + 1
     end = data.find(b"\n", offset)
     return data[start : end if end >= 0 else len(data)].decode()
-
-
-def _is_naive(kind: str) -> bool:
-    return kind.upper() in {"TIMESTAMP", "DATETIME", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_US", "TIMESTAMP_NS"}
-
-
-def _has_offset(text: str) -> bool:
-    time = text.strip().replace("T", " ", 1).partition(" ")[2].strip()
-    return ":" in time and (time.upper().endswith(("Z", "UTC", "GMT")) or "+" in time or "-" in time)
