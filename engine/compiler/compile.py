@@ -15,6 +15,7 @@ from interlock.engine.compiler.analysis import Analysis, Context
 from interlock.engine.compiler.checks import CheckBinder, Draft, Stands, texts_of
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.compiler.digests import environment_of
+from interlock.engine.compiler.earlier import NONE, Earlier, Units
 from interlock.engine.compiler.finish import finished
 from interlock.engine.compiler.graph import children_of, in_order, in_steps, layers_of, stored_layers
 from interlock.engine.compiler.macros import macros_of
@@ -65,9 +66,12 @@ def compile_project(
 
 
 def compilation_of(
-    project: Project, target: TargetConfig, *, as_of: str, world: World | None, only: frozenset[str] | None
+    project: Project, target: TargetConfig, *, as_of: str, world: World | None, only: frozenset[str] | None, earlier: Earlier = NONE
 ) -> tuple[Compilation, Compiled]:
-    """As `compile_project`; and what it came from, for those who keep it."""
+    """As `compile_project`; and what it came from, for those who keep it.
+
+    Of `earlier` nothing is compiled again, whatever reads it; layers are counted without it.
+    """
     try:
         binder = Binder(settings.statements(target))
     except (UnknownSetting, ValueError) as error:
@@ -81,7 +85,7 @@ def compilation_of(
         )
         raise Refused(finding) from error
     with binder, collector.paused():
-        compilation = Compilation(project, target, as_of=as_of, world=world, only=only, binder=binder)
+        compilation = Compilation(project, target, as_of=as_of, world=world, only=only, binder=binder, earlier=earlier)
         return compilation, compilation.run()
 
 
@@ -89,7 +93,15 @@ class Compilation:
     """One compiling: what is known of each model on the way."""
 
     def __init__(
-        self, project: Project, target: TargetConfig, *, as_of: str, world: World | None, only: frozenset[str] | None, binder: Binder
+        self,
+        project: Project,
+        target: TargetConfig,
+        *,
+        as_of: str,
+        world: World | None,
+        only: frozenset[str] | None,
+        binder: Binder,
+        earlier: Earlier = NONE,
     ) -> None:
         self.project = project
         self.target = target
@@ -101,10 +113,15 @@ class Compilation:
         self.macros = macros_of(project.macros, self.values, binder)
         self.context = Context(self.names, self.values, self.macros, [])
         self._open: deque[Analysis] = deque()
+        self._stood: set[str] = set()
+        """Of what was compiled before, that which has its stand-in."""
         self._read: set[str] = set()
         """What any text or check reads, and models with checks: these are read by them."""
         self.sources = SourceCompiler(project, target, world, binder)
+        self.earlier = earlier
         self.units: dict[str, Unit] = {}
+        """Those that are compiled now."""
+        self._all = Units(self.units, earlier, project, self.names, self.context, binder)
         self.taken: set[tuple[str, str]] = set()
         self.findings: list[Diagnostic] = list(self.macros.findings)
 
@@ -166,7 +183,7 @@ class Compilation:
         while waiting:
             name = waiting.popleft()
             self.units[name] = unit = Unit(self.names.nodes[name], self._file(name), self.context)
-            above = sorted({node.name for node in self._above(unit) if node.kind != "source"} - seen)
+            above = sorted({node.name for node in self._above(unit) if node.kind != "source"} - seen - self.earlier.traces.keys())
             seen.update(above)
             waiting.extend(above)
 
@@ -182,8 +199,8 @@ class Compilation:
             binder=self.binder,
             target=self.target,
             context=self.context,
-            units=self.units,
-            sources=self.sources.done,
+            units=self._all,
+            sources={**self.earlier.sources, **self.sources.done},
             run=self._run,
             bound=self._bound,
             columns_of=self._columns,
@@ -198,24 +215,26 @@ class Compilation:
         """What stands for a relation in the text that runs."""
         if node.kind == "source":
             return self.sources.done[node.name].sql
-        unit = self.units[node.name]
+        unit = self._all[node.name]
         return wrapped(unit.sql) if unit.is_ephemeral else relation(node.schema, node.relation)
 
     def _bound(self, node: Node) -> str:
         """What stands for it in the text that is bound."""
         if node.kind == "source":
+            self._stand_source(node.name)
             return bound_name(node.name)
-        unit = self.units[node.name]
+        self._stand_earlier([node.name])
+        unit = self._all[node.name]
         return wrapped(unit.bound_sql) if unit.is_ephemeral else relation(node.schema, node.relation)
 
     def _columns(self, node: Node) -> tuple[Column, ...] | None:
         if node.kind == "source":
-            source = self.sources.done.get(node.name)
+            source = self.sources.done.get(node.name) or self.earlier.sources.get(node.name)
             return None if source is None else source.columns
         deployed = self._deployed(node.name)
         if deployed is not None:
             return deployed
-        unit = self.units.get(node.name)
+        unit = self._all.get(node.name)
         return unit.relation_columns() if unit is not None else None
 
     def _deployed(self, name: str) -> tuple[Column, ...] | None:
@@ -254,6 +273,7 @@ class Compilation:
         around: Surroundings,
         models: dict[str, CompiledModel],
     ) -> None:
+        self._stand_earlier(sorted(self._read))
         binding = self._begin([], steps[0] if steps else [], edges, around)
         for index, step in enumerate(steps):
             units = [self.units[name] for name in step]
@@ -326,6 +346,17 @@ class Compilation:
             return False
         return unit.blocked or not unit.bound
 
+    def _stand_earlier(self, names: Iterable[str]) -> None:
+        """What is bound now may read what was compiled before: it is stood in for as it was."""
+        missing = [name for name in names if name in self.earlier.traces and name not in self._stood]
+        if missing:
+            self._stood.update(missing)
+            self.binder.stand_in([_shadow(self._all[name]) for name in missing])
+
+    def _stand_source(self, name: str) -> None:
+        if name not in self.sources.done and name in self.earlier.sources:
+            self.sources.compile(name)
+
     def _shadows(self, units: Iterable[Unit]) -> tuple[list[Unit], list[Shadow]]:
         """What will stand for units, where something can."""
         shadows: list[Shadow] = []
@@ -338,12 +369,15 @@ class Compilation:
                 continue
             if deployed is None and _repeats(unit.relation_columns()):
                 unit.bound = False  # the finding stands already; no relation can have such columns
-            columns = unit.relation_columns() if deployed is None else deployed
-            if unit.is_ephemeral or self._stops(unit) or (unit.name not in self._read and all(_is_storable(each) for each in columns)):
+            shadow = _shadow(unit) if deployed is None else _shadow(unit)._replace(columns=deployed)
+            if (
+                unit.is_ephemeral
+                or self._stops(unit)
+                or (unit.name not in self._read and all(_is_storable(each) for each in shadow.columns))
+            ):
                 continue  # nothing is bound against it
-            kind: Literal["table", "view"] = "view" if unit.kind == "view" else "table"
             self.taken.add(place)
-            shadows.append(Shadow(ALIAS, unit.node.schema, unit.node.relation, kind, columns))
+            shadows.append(shadow)
             made.append(unit)
         return made, shadows
 
@@ -371,7 +405,7 @@ class Compilation:
     def _is_ready(self, drafted: Draft) -> bool:
         """Whether everything that a check reads is there. What is not has its own finding."""
         return all(
-            node.name in self.sources.done if node.kind == "source" else not self._stops(self.units[node.name]) for node in drafted.reads()
+            node.name in self.sources.done if node.kind == "source" else not self._stops(self._all[node.name]) for node in drafted.reads()
         )
 
     def _cycle(self, cycle: list[str]) -> None:
@@ -418,6 +452,11 @@ def _without_relation(unit: Unit, failed: NotBound) -> None:
             subject=unit.name,
         )
     )
+
+
+def _shadow(unit: Unit) -> Shadow:
+    kind: Literal["table", "view"] = "view" if unit.kind == "view" else "table"
+    return Shadow(ALIAS, unit.node.schema, unit.node.relation, kind, unit.relation_columns())
 
 
 def _texts(file: ModelFile | SeedFile) -> list[str]:

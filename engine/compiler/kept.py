@@ -130,6 +130,10 @@ class Trace(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     reads: tuple[str, ...]
     """Models and seeds that must be made before it."""
     findings: tuple[Diagnostic, ...]
+    reaches_a_promise: bool | None
+    """Whether a promise of a source could be in what it reads, where somebody asked."""
+    never_null: tuple[str, ...] | None
+    """Columns that are proved never null as long as sources keep their promises, where somebody asked."""
 
 
 class Known(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

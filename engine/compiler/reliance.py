@@ -37,7 +37,7 @@ def relied_on(unit: Unit, around: Surroundings) -> tuple[Reliance, ...]:
     if not first:
         return ()  # as for nearly every model: before anything is made that grows with the project
     spelled = {name.lower(): name for name in around.sources}
-    by_name = {name.lower(): each for name, each in around.units.items()}
+    by_name = {name.lower(): name for name in around.units}
     open_: list[tuple[Unit, frozenset[str]]] = [(unit, first)]
     while open_:
         reader, needed = open_.pop()
@@ -47,7 +47,7 @@ def relied_on(unit: Unit, around: Surroundings) -> tuple[Reliance, ...]:
                 found.setdefault((reader.name, spelled[read]), set()).add(column)
             else:
                 above.setdefault(read, set()).add(column)
-        open_ += [(by_name[read], frozenset(columns)) for read, columns in sorted(above.items())]
+        open_ += [(around.units[by_name[read]], frozenset(columns)) for read, columns in sorted(above.items())]
     return tuple(
         Reliance(reader=name, source=source, columns=_as_declared(source, columns, around))
         for (name, source), columns in sorted(found.items())

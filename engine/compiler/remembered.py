@@ -1,7 +1,7 @@
 """Compiling what changed: what was compiled before is taken as it was, where everything that it came from is the same.
 
 Whole where nothing changed. Else the models that changed, what reads them, and those in whose texts the plan's time stands are
-compiled again (with all that they read, but only their own results are taken), and the others stay. What has an error is never
+compiled again against the answers that are known of what they read, and the others stay. What has an error is never
 kept, so an answer with errors is always made anew.
 """
 
@@ -135,6 +135,7 @@ class _Work:
     def extended(self) -> Compiled | None:
         """What changed, compiled; the rest as it was. Nothing where that is not known to be the same, or is little."""
         from interlock.engine.compiler.compile import compilation_of  # noqa: PLC0415 - loads the engine
+        from interlock.engine.compiler.earlier import Earlier  # noqa: PLC0415
         from interlock.engine.compiler.names import Names  # noqa: PLC0415
         from interlock.engine.compiler.variables import Values  # noqa: PLC0415
 
@@ -144,7 +145,8 @@ class _Work:
         names = Names(self.project, self.target)
         traces: dict[str, Trace] = TRACES.decode(known.traces)
         values = Values.of(self.project.variables, self.as_of, self.target.name)
-        changed = self._with_readers(self._changed(known, traces, names, values), traces)
+        moved = {name for name, origin in self._origins().items() if known.origins.get(name) != origin}
+        changed = self._with_readers(self._changed(moved, traces, names, values), traces)
         asked = set(changed)
         if known.as_of != self.as_of:
             asked |= {name for name, trace in traces.items() if trace.moving and name in names.nodes}
@@ -154,15 +156,18 @@ class _Work:
         made: Mapping[str, CompiledModel] = {}
         macros = known.macros
         if asked or (known.moving_macros and known.as_of != self.as_of):
-            around = frozenset(asked | self._above(asked, traces))
-            compilation, partial = compilation_of(self.project, self.target, as_of=self.as_of, world=self.world, only=around)
+            still = {name: each for name, each in traces.items() if name in names.nodes and name not in asked and each.kind != "ephemeral"}
+            sources = {name: each for name, each in SOURCES.decode(known.sources).items() if name in names.sources and name not in moved}
+            earlier = Earlier(Models(known.models, self.project), still, sources)
+            compilation, partial = compilation_of(
+                self.project, self.target, as_of=self.as_of, world=self.world, only=frozenset(asked), earlier=earlier
+            )
             made, macros = partial.models, partial.macros
         if not asked <= made.keys():
             return None
         return _Merge(self, known, traces, names, values, compilation, made, macros, asked, changed).compiled()
 
-    def _changed(self, known: Known, traces: Mapping[str, Trace], names: Names, values: Values) -> set[str]:
-        moved = {name for name, origin in self._origins().items() if known.origins.get(name) != origin}
+    def _changed(self, moved: Collection[str], traces: Mapping[str, Trace], names: Names, values: Values) -> set[str]:
         changed = set()
         for name, node in names.nodes.items():
             trace = traces.get(name)
@@ -208,18 +213,6 @@ class _Work:
                 if reader not in found:
                     found.add(reader)
                     waiting.append(reader)
-        return found
-
-    @staticmethod
-    def _above(asked: Iterable[str], traces: Mapping[str, Trace]) -> set[str]:
-        found: set[str] = set()
-        waiting = list(asked)
-        while waiting:
-            trace = traces.get(waiting.pop())
-            for node in {node for _, node in trace.names} if trace is not None else ():
-                if node.kind != "source" and node.name not in found:
-                    found.add(node.name)
-                    waiting.append(node.name)
         return found
 
     # --- all of it ----------------------------------------------------------------------------------------------------------
@@ -307,10 +300,6 @@ class _Merge:
         """The whole; nothing where what was compiled now shows that more has changed."""
         from interlock.engine.compiler.graph import children_of, in_order, in_steps, layers_of, stored_layers  # noqa: PLC0415
 
-        restored = Models(self.known.models, self.work.project)
-        for name in self.asked:
-            if name not in self.changed and _without_texts(self.made[name]) != _without_texts(restored[name]):
-                return None  # the plan's time reached more than a text
         units = {} if self.compilation is None else {name: self.compilation.units[name] for name in self.asked}
         edges = {
             name: units[name].reads() & self.names.nodes.keys() if name in units else set(self.before[name].reads)
@@ -321,10 +310,12 @@ class _Merge:
             return None
         ephemeral = frozenset(name for name in order if (units[name].kind if name in units else self.before[name].kind) == "ephemeral")
         layers = layers_of(order, edges, ephemeral)
+        made = {name: structs.replace(self.made[name], layer=layers[name]) for name in units}
+        restored = Models(self.known.models, self.work.project)
+        if any(name not in self.changed and _without_texts(made[name]) != _without_texts(restored[name]) for name in made):
+            return None  # the plan's time reached more than a text
         ordered = [name for step in in_steps(order, edges) for name in step]
-        models: dict[str, CompiledModel | memoryview] = {
-            name: self.made[name] if name in units else self.known.models[name] for name in ordered
-        }
+        models: dict[str, CompiledModel | memoryview] = {name: made[name] if name in units else self.known.models[name] for name in ordered}
         compiled = Compiled(
             models=Models(models, self.work.project),
             sources=self._sources(),
@@ -340,7 +331,7 @@ class _Merge:
             traces = {name: trace for name, trace in self.before.items() if name in self.names.nodes and name not in units}
             if self.compilation is not None:
                 traces.update(traces_of(self.work, self.compilation, units, traces))
-            kept = {name: memoryview(kept_model(self.made[name])) if name in units else self.known.models[name] for name in ordered}
+            kept = {name: memoryview(kept_model(made[name])) if name in units else self.known.models[name] for name in ordered}
             self.work.keep(compiled, kept, traces, self.compilation or self.known)
         return compiled
 
@@ -383,19 +374,22 @@ def _without_texts(model: CompiledModel) -> CompiledModel:
 
 def traces_of(work: _Work, compilation: Compilation, units: Iterable[str], before: Mapping[str, Trace]) -> dict[str, Trace]:
     """What each unit came from."""
+    from interlock.engine.compiler.proofs import PROMISED  # noqa: PLC0415 - what compiles has loaded it
+
     moving: dict[str, bool] = {name: trace.moving for name, trace in before.items()}
 
     def moves(name: str) -> bool:
         if name not in moving:
             moving[name] = False  # a circle has an error, and is not kept
             unit = compilation.units[name]
-            below = (node.name for node in unit.all_nodes() if node.kind == "model" and compilation.units[node.name].is_ephemeral)
+            below = (node.name for node in unit.all_nodes() if compilation.names.is_ephemeral(node))
             moving[name] = bool(unit.variables() & _MOVING) or any(moves(each) for each in below)
         return moving[name]
 
     found = {}
     for name in units:
         unit = compilation.units[name]
+        proved = unit.known_never_null(PROMISED)
         found[name] = Trace(
             own=work.own(name, unit.node.kind),
             kind=unit.kind,
@@ -404,5 +398,7 @@ def traces_of(work: _Work, compilation: Compilation, units: Iterable[str], befor
             moving=moves(name),
             reads=tuple(sorted(unit.reads())),
             findings=tuple(unit.all_findings()),
+            reaches_a_promise=unit.reaches_a_promise,
+            never_null=None if proved is None else tuple(sorted(proved)),
         )
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -59,27 +60,35 @@ class Surroundings(NamedTuple):
 class Unit:
     """A model or seed: what its text says, then what the binder says."""
 
-    def __init__(self, node: Node, file: ModelFile | SeedFile, context: Context) -> None:
-        """Look at its texts without binding them."""
+    def __init__(self, node: Node, file: ModelFile | SeedFile, context: Context, *, before: CompiledModel | None = None) -> None:
+        """Look at its texts without binding them.
+
+        Args:
+            node: what it is.
+            file: what it says.
+            context: to look at its texts with.
+            before: what it was compiled to, where that still holds. Its text is read only where somebody asks, and its checks are not.
+        """
         self.node = node
         self.name = node.name
         self.file = file
         self.kind = kind_of(file)
         self.path = file.sidecar or file.path
         """Where its promises stand."""
-        self.analysis = (
-            Analysis(Text(file.text, file.path), context, subject=file.name, own=file.name) if isinstance(file, ModelFile) else None
-        )
-        self.drafts: list[Draft] = [draft(check, file.name, self.path, context) for check in file.checks]
+        self._context = context
+        self.drafts: list[Draft] = []
+        if before is None:
+            self.analysis  # noqa: B018 - it is read now
+            self.drafts = [draft(check, file.name, self.path, context) for check in file.checks]
         self.findings: list[Diagnostic] = [finding for each in self.drafts for finding in each.findings]
-        self.columns: tuple[Column, ...] = ()
+        self.columns: tuple[Column, ...] = () if before is None else before.columns
         self.promises = Promises((), ())
         self.contract_findings: tuple[ContractFinding, ...] = ()
         self._never_null: dict[Premise, frozenset[str]] = {}
         self.reaches_a_promise: bool | None = None
         """Whether a promise of a source could be in what it reads; worked out where somebody asks."""
         self._shape: Shape | None = None
-        self.unsettled: tuple[str, ...] = ()
+        self.unsettled: tuple[str, ...] = () if before is None else before.unsettled
         """What picks rows, or takes them in an order, that is not fixed: through ephemerals and views too."""
         self.sql = ""
         self.bound_sql = ""
@@ -87,12 +96,19 @@ class Unit:
         self._refused: NotBound | None = None
         self.checks: tuple[CompiledCheck, ...] = ()
         self.blocked = False
-        self.bound = False
+        self.bound = before is not None
         self.known_whole = True
         """Whether all that it reads is known; of a model that is read as it is deployed, it may not be."""
         self.outputs: tuple[Output, ...] | None = None
         self.restricted: tuple[RestrictedSpan, ...] = ()
-        self.model: CompiledModel | None = None
+        self.model: CompiledModel | None = before
+
+    @functools.cached_property
+    def analysis(self) -> Analysis | None:
+        """What its text says; nothing for a seed."""
+        if isinstance(self.file, SeedFile):
+            return None
+        return Analysis(Text(self.file.text, self.file.path), self._context, subject=self.name, own=self.name)
 
     @property
     def is_ephemeral(self) -> bool:
@@ -158,6 +174,14 @@ class Unit:
         if premise not in self._never_null:
             self._never_null[premise] = query_never_null(self, around, premise)
         return self._never_null[premise]
+
+    def know_never_null(self, premise: Premise, columns: frozenset[str]) -> None:
+        """What was proved before still holds."""
+        self._never_null[premise] = columns
+
+    def known_never_null(self, premise: Premise) -> frozenset[str] | None:
+        """What is proved under a premise, where somebody has asked."""
+        return self._never_null.get(premise)
 
     def promised_and_proved(self, around: Surroundings) -> frozenset[str]:
         """Columns of which its contract promises no nulls, and which its query proves, in small letters."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -106,6 +107,7 @@ class Binder:
         self.types: dict[str, str | NotBound] = {}
         """What names of types came to; a memory for those who ask often."""
         self._schemas: set[tuple[str, str]] = set()
+        self._one_makes_schemas = threading.Lock()
         for catalog in (ALIAS, SOURCES):
             self._connection.execute(f"ATTACH ':memory:' AS {identifier(catalog)}")
             self._schemas.add((catalog.lower(), "main"))
@@ -220,9 +222,10 @@ class Binder:
     def _statement(self, connection: duckdb.DuckDBPyConnection, shadow: Shadow) -> str:
         place = (shadow.catalog.lower(), shadow.schema.lower())
         name = ".".join(identifier(part) for part in shadow[:3])
-        if place not in self._schemas:
-            self._schemas.add(place)
-            connection.execute(f"CREATE SCHEMA {identifier(shadow.catalog)}.{identifier(shadow.schema)}")
+        with self._one_makes_schemas:
+            if place not in self._schemas:
+                connection.execute(f"CREATE SCHEMA {identifier(shadow.catalog)}.{identifier(shadow.schema)}")
+                self._schemas.add(place)
         if shadow.kind == "table":
             columns = ", ".join(f"{identifier(column.name)} {column.type}" for column in shadow.columns)
             return f"CREATE TABLE {name} ({columns})"
