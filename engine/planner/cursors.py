@@ -20,7 +20,7 @@ from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import Span
 from interlock.machines.records import Record
 
-ASKED_AT_ONCE: Final = 100
+ASKED_AT_ONCE: Final = 25
 """Questions in one statement: the time that the engine takes to plan them grows with their square."""
 
 SKEW_WITH_ZONE = timedelta(minutes=5)

@@ -22,7 +22,7 @@ from interlock.machines.evidence import ReceiptBody
 from interlock.machines.records import digest, digest_of
 
 NONE: Final = "none"
-ASKED_AT_ONCE: Final = 100
+ASKED_AT_ONCE: Final = 25
 """Questions in one statement: the time that the engine takes to plan them grows with their square."""
 _INTERRUPTED: Final = "G562"
 _OF_THE_ROWS: Final = frozenset({"W607", "W608"})

@@ -28,6 +28,7 @@ from interlock.engine.runner.authority import Sight, demand, look
 from interlock.engine.runner.carry import Carried, Order, carry_out
 from interlock.engine.runner.ground import Ground, discover
 from interlock.engine.runner.planning import Planned, load, make_plan, save
+from interlock.engine.runner.schedule import keys
 from interlock.engine.runner.selection import Request
 from interlock.engine.runner.settle import Settled, settle_all
 from interlock.engine.runner.texts import texts_now
@@ -354,7 +355,8 @@ def carry_on(
     reader = session.reader()
     try:
         catalog = reader.catalog()
-        wanted = {item.head_model for item in body.items} | {item.renamed_from for item in body.items if item.renamed_from}
+        acting = keys(body.items).values()
+        wanted = {name for item in acting for name in (item.head_model, item.renamed_from, *item.reads) if name is not None}
         heads = {head.model: head for head in sight.heads}
         bodies = read_bodies(reader, ground.project.id, [head for name, head in heads.items() if name in wanted])
     except WarehouseError as error:

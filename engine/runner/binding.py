@@ -8,7 +8,6 @@ from typing import TypedDict
 
 import msgspec
 
-from interlock.engine.compiler.compile import compile_project
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.diagnostics import Diagnostic, Refused, in_order, refused
 from interlock.engine.planner.choice import definition_moved, output_columns, relation_kind
@@ -69,6 +68,8 @@ def bind(ground: Ground, request: Request, sight: Sight, reader: Reader, catalog
     deployed, moved = _deployed(ground, compiled, standing, sight, reader, catalog)
     if not broken and not moved and _is_bound_alike(compiled, selected, deployed["deployed"]):
         return Bound(compiled=compiled, selected=selected, said=said, findings=findings_for(ground, compiled, selected, whole=False))
+    from interlock.engine.compiler.compile import compile_project  # noqa: PLC0415 - loads the compiler
+
     aside = compile_project(ground.project, ground.target, as_of=as_of, world=msgspec.structs.replace(world, **deployed), only=selected)
     findings = in_order((*found_in_files(ground, paths_of(compiled, selected)), *aside.findings, *_unread(compiled)))
     if moved and any(finding.severity == "error" for finding in aside.findings):

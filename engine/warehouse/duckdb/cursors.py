@@ -134,7 +134,7 @@ class Cursors:
         self._connection.close()
 
 
-def fetch(cursor: duckdb.DuckDBPyConnection, text: str, parameters: Mapping[str, Any] | None) -> list[Row]:
+def fetch(cursor: duckdb.DuckDBPyConnection, text: str | duckdb.Statement, parameters: Mapping[str, Any] | None) -> list[Row]:
     """Run one text and take all that it answers: an error in a late row is raised by the fetch and by nothing else."""
     cursor.execute(text, dict(parameters)) if parameters else cursor.execute(text)
     return cursor.fetchall()

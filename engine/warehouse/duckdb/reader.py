@@ -94,23 +94,25 @@ class DuckDBReader:
 
     def query(self, text: str, parameters: Mapping[str, Any] | None = None) -> list[Row]:
         """All rows of one SELECT. May be interrupted."""
-        _demand_one_select(text)
-        return self._read(lambda cursor: fetch(cursor, text, parameters))
+        return self._read(lambda cursor: fetch(cursor, _one_select(cursor, text), parameters))
 
     def columns_of(self, text: str) -> tuple[Column, ...]:
         """Names and types that a SELECT gives, bound and not run."""
-        _demand_one_select(text)
 
         def bind(cursor: duckdb.DuckDBPyConnection) -> tuple[Column, ...]:
-            bound = cursor.sql(text)
+            bound = cursor.sql(_one_select(cursor, text))
             return tuple(Column(name=name, type=str(type_)) for name, type_ in zip(bound.columns, bound.types, strict=True))
 
         return self._read(bind)
 
     def explain(self, text: str) -> str:
         """The physical plan of one SELECT, as the engine's own JSON; nothing is run."""
-        _demand_one_select(text)
-        return str(self._read(lambda cursor: fetch(cursor, f"EXPLAIN (FORMAT json) {text}", None))[0][1])
+
+        def explained(cursor: duckdb.DuckDBPyConnection) -> str:
+            _one_select(cursor, text)
+            return str(fetch(cursor, f"EXPLAIN (FORMAT json) {text}", None)[0][1])
+
+        return self._read(explained)
 
     def catalog(self) -> Catalog:
         """One bulk probe of every relation, its comment and columns, in one snapshot; made again only after something was written."""
@@ -225,15 +227,13 @@ class DuckDBReader:
             raise classify(error) from error  # type: ignore[arg-type]
 
 
-def _demand_one_select(text: str) -> None:
-    """`execute` would run every statement of a text."""
-    try:
-        statements = duckdb.extract_statements(text)
-    except DRIVER_ERRORS as error:
-        raise classify(error) from error  # type: ignore[arg-type]
+def _one_select(cursor: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
+    """The one statement of a text, parsed: `execute` would run every statement of it."""
+    statements = cursor.extract_statements(text)
     if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
         message = "only one SELECT can be read"
         raise WarehouseError(message, kind="permanent", scope="statement", code="W608", remedy="give a single SELECT")
+    return statements[0]
 
 
 def _catalog(schemas: frozenset[str], tables: list[Row], views: list[Row], columns: list[Row]) -> Catalog:
