@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
@@ -25,6 +26,8 @@ _LOCKDOWN: Final[dict[str, str | bool | int | float | list[str]]] = {
     "autoload_known_extensions": False,
     "autoinstall_known_extensions": False,
     "allow_community_extensions": False,
+    # What is done here is small: tasks for other threads cost more than they bring. Two of ours use it at once in any case.
+    "threads": 1,
 }
 
 MacroKind: TypeAlias = Literal["macro", "table_macro"]
@@ -38,6 +41,9 @@ class NotBound(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     length: int = 0
     name: str = ""
     candidates: tuple[str, ...] = ()
+
+
+_NOT_ONE: Final = NotBound(message="it is not one statement")
 
 
 class Shadow(NamedTuple):
@@ -147,14 +153,18 @@ class Binder:
 
     def _columns_of(self, connection: duckdb.DuckDBPyConnection, text: str) -> tuple[Column, ...] | NotBound:
         try:
-            # Parsed first: given a text, the driver would parse it once more to see what is in it, and run all but the last.
-            statements = connection.extract_statements(text)
-            if len(statements) != 1:
-                return NotBound(message="it is not one statement")
-            bound = connection.sql(statements[0])
+            found = _signature(connection, text)
+            if found is None:
+                # Parsed first: given a text, the driver would parse it once more to see what is in it, and run all but the last.
+                statements = connection.extract_statements(text)
+                if len(statements) != 1:
+                    return _NOT_ONE
+                bound = connection.sql(statements[0])
+                found = bound.columns, bound.types
         except duckdb.Error as error:
             return _explained(connection, text, error)
-        return tuple(Column(name=name, type=str(kind)) for name, kind in zip(bound.columns, bound.types, strict=True))
+        names, types = found
+        return tuple(Column(name=name, type=str(kind)) for name, kind in zip(names, types, strict=True))
 
     def plan_of(self, text: str) -> dict[str, Any] | None:
         """The plan of a SELECT as it is bound; `None` where the engine cannot write it down."""
@@ -233,8 +243,25 @@ class Binder:
         return f"CREATE VIEW {name} AS SELECT {columns}"
 
 
+def _signature(connection: duckdb.DuckDBPyConnection, text: str) -> tuple[Sequence[str], Sequence[object]] | None:
+    """Names and types of what the one statement of a text gives. Several statements are an error.
+
+    One question that holds Python's lock neither for parsing nor for binding: what the driver's own relations ask first, before
+    they look for markers in Python. Nothing where this release of the driver has no such question, or says that there is more to
+    the text than a SELECT that can be bound at once.
+    """
+    ask = getattr(connection, "_bind", None)
+    if ask is None:
+        return None
+    names, types, _, returns, is_deferred, writes = ask(text, with_writes=True)
+    return (names, types) if returns == "query_result" and not is_deferred and not writes else None
+
+
 def _explained(connection: duckdb.DuckDBPyConnection, text: str, error: duckdb.Error) -> NotBound:
-    """EXPLAIN says the same with a place in the text."""
+    """EXPLAIN says the same with a place in the text. Of several statements it would run all but the first."""
+    with contextlib.suppress(duckdb.Error):  # what does not parse is not run either
+        if len(connection.extract_statements(text)) != 1:
+            return _NOT_ONE
     prefix = "EXPLAIN "
     try:
         connection.execute(prefix + text)

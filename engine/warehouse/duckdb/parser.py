@@ -176,7 +176,7 @@ def canonical_of_trees(trees: tuple[Tree, ...]) -> str:
 def _connection() -> duckdb.DuckDBPyConnection:
     # a tree is about four levels deep for each level of the expression, of which DuckDB takes a thousand
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _LEVELS_MAX))
-    return duckdb.connect(":memory:", config={"enable_external_access": False, "lock_configuration": True})
+    return duckdb.connect(":memory:", config={"enable_external_access": False, "lock_configuration": True, "threads": 1})
 
 
 def _serialized(text: str) -> Tree:
