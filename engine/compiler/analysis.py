@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import functools
 import re
+import zlib
 from collections.abc import Callable
 from typing import Final, NamedTuple
+
+import msgspec
 
 from interlock.engine.compiler.functions import TABLE_FUNCTIONS, is_outside, is_volatile
 from interlock.engine.compiler.macros import Macros
@@ -42,7 +45,7 @@ class Context(NamedTuple):
     values: Values
     macros: Macros
     reopened: list[Analysis]
-    """Analyses that read their text once more, since they had let go of its tree."""
+    """Analyses that read their tree once more, since they had let go of it."""
 
 
 class Analysis:
@@ -65,7 +68,8 @@ class Analysis:
         self._reading: Reading | None = None
         self._trees: tuple[Tree, ...] = ()
         self._expanded: Reading | None = None
-        self._let_go = False
+        self._packed: bytes | None = None
+        """Its tree, where it was let go of."""
         self.places: list[Place] = []
         self.edits: list[Edit] = []
         self.variables: tuple[str, ...] = ()
@@ -98,12 +102,10 @@ class Analysis:
     @property
     def reading(self) -> Reading | None:
         """What the statement's tree says; nothing where the text is no SELECT."""
-        if self._let_go:
-            answer = parser.parse(self.text.text)
-            assert isinstance(answer, Statements), "it was read before"
-            self._trees = answer.trees
-            self._reading = Reading(answer.trees[0])
-            self._let_go = False
+        if self._reading is None and self._packed is not None:
+            tree: Tree = msgspec.json.decode(zlib.decompress(self._packed))
+            self._trees = (tree,)
+            self._reading = Reading(tree)
             self.context.reopened.append(self)
         return self._reading
 
@@ -118,10 +120,12 @@ class Analysis:
         return self._expanded
 
     def let_go(self) -> None:
-        """Keep no tree: it is most of what an analysis holds. Whoever asks for it has the text read once more."""
+        """Keep the tree packed, in a thirtieth of its room: it is most of what an analysis holds. Who asks for it has it read again."""
         if self._reading is not None:
             self.canonical  # noqa: B018 - it is kept
-            self._trees, self._reading, self._expanded, self._let_go = (), None, None, True
+            if self._packed is None:
+                self._packed = zlib.compress(msgspec.json.encode(self._trees[0]), 1)
+            self._trees, self._reading, self._expanded = (), None, None
 
     def nodes(self) -> list[Node]:
         """What it reads, in the order of the text, with repetitions."""
