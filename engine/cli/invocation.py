@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from interlock.engine.api import Context
 
 PROGRAM: Final = "interlock"
-GARBAGE: Final = 20_000
+GARBAGE: Final = 50_000
 """Objects that are made before the collector looks at the youngest ones."""
 FAMILIAR: Final = {
     "build": "`interlock run` builds the models, and their checks run in the same transaction",

@@ -67,6 +67,8 @@ def choose(
         raise Refused(*errors)
     if not compiled.models:
         raise refused("S113", "the project is empty", because="it has no model and no seed", remedy="write a SELECT into models/NAME.sql")
+    if not request.select and not request.exclude:
+        return frozenset(compiled.models), ()
     chosen = select(
         request.select,
         request.exclude,

@@ -63,7 +63,7 @@ def watermark(mark: Watermark | None) -> str:
 
 def column_list(columns: Iterable[Column]) -> str:
     """Columns and their types in one line."""
-    return ", ".join(f"{one_line(column.name)} {column.type}" for column in columns)
+    return one_line(", ".join([f"{column.name} {column.type}" for column in columns]))
 
 
 def by_reason(pairs: Iterable[tuple[str, str]], width: int = 0) -> list[str]:

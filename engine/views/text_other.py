@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from interlock.engine.results import ActResult, CompareResult, CompileResult, DoctorResult, ExplainResult, InitResult, ShowResult
+from interlock.engine.results import (
+    ActResult,
+    CompareResult,
+    CompiledView,
+    CompileResult,
+    DoctorResult,
+    ExplainResult,
+    InitResult,
+    ShowResult,
+)
 from interlock.engine.views.look import Ink, Look, counted, listed, number, one_line, printable, table
 from interlock.engine.views.parts import column_list, headed, heading
 
@@ -19,11 +28,12 @@ def init_text(result: InitResult, look: Look) -> list[str]:
 def compile_text(result: CompileResult, look: Look) -> list[str]:
     """Every model by layer, its columns and what it reads."""
     lines = headed(result, look)
-    for layer in sorted({model.layer for model in result.models}):
+    layers: dict[int, list[CompiledView]] = {}
+    for model in result.models:
+        layers.setdefault(model.layer, []).append(model)
+    for layer in sorted(layers):
         lines += ["", look.ink(f"layer {layer}", "bold")]
-        for model in result.models:
-            if model.layer != layer:
-                continue
+        for model in layers[layer]:
             lines.append(f"  {one_line(model.model)}  {model.kind}  {one_line(model.relation)}  {one_line(model.path)}".rstrip())
             lines.append(f"    {column_list(model.columns)}")
             reads = [*model.reads, *(f"source {source}" for source in model.sources)]
