@@ -147,6 +147,8 @@ class Reading:
                 scope = self._query(value, kind, scope)
             else:
                 self._look(value, kind, scope)
+                if kind == "COLUMN_REF" or kind == "VALUE_CONSTANT":  # noqa: PLR1714 - most nodes are one of these, and have none below
+                    return
         for key, part in value.items():
             # Exact types: they come from a decoder, and this is the hottest line of the compiler.
             if (type(part) is dict or type(part) is list) and part and key not in NO_NODES:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
@@ -14,6 +14,7 @@ import duckdb
 import msgspec
 
 from interlock.engine.warehouse.duckdb.quoting import identifier
+from interlock.engine.warehouse.duckdb.signature import signature
 from interlock.engine.warehouse.protocol import ALIAS
 from interlock.machines.evidence import Column
 from interlock.machines.records import Record
@@ -153,12 +154,14 @@ class Binder:
 
     def _columns_of(self, connection: duckdb.DuckDBPyConnection, text: str) -> tuple[Column, ...] | NotBound:
         try:
-            found = _signature(connection, text)
+            found = signature(connection, text)
             if found is None:
                 # Parsed first: given a text, the driver would parse it once more to see what is in it, and run all but the last.
                 statements = connection.extract_statements(text)
                 if len(statements) != 1:
                     return _NOT_ONE
+                if statements[0].type != duckdb.StatementType.SELECT:
+                    return NotBound(message="it is no SELECT")  # a relation of it would run it
                 bound = connection.sql(statements[0])
                 found = bound.columns, bound.types
         except duckdb.Error as error:
@@ -241,20 +244,6 @@ class Binder:
             return f"CREATE TABLE {name} ({columns})"
         columns = ", ".join(f"CAST(NULL AS {column.type}) AS {identifier(column.name)}" for column in shadow.columns)
         return f"CREATE VIEW {name} AS SELECT {columns}"
-
-
-def _signature(connection: duckdb.DuckDBPyConnection, text: str) -> tuple[Sequence[str], Sequence[object]] | None:
-    """Names and types of what the one statement of a text gives. Several statements are an error.
-
-    One question that holds Python's lock neither for parsing nor for binding: what the driver's own relations ask first, before
-    they look for markers in Python. Nothing where this release of the driver has no such question, or says that there is more to
-    the text than a SELECT that can be bound at once.
-    """
-    ask = getattr(connection, "_bind", None)
-    if ask is None:
-        return None
-    names, types, _, returns, is_deferred, writes = ask(text, with_writes=True)
-    return (names, types) if returns == "query_result" and not is_deferred and not writes else None
 
 
 def _explained(connection: duckdb.DuckDBPyConnection, text: str, error: duckdb.Error) -> NotBound:

@@ -10,6 +10,7 @@ from interlock.engine.warehouse.duckdb.control import FENCE, INSERT_RECEIPT, pub
 from interlock.engine.warehouse.duckdb.cursors import Cursors, Gate, fetch, interrupted
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify, outcome_unknown
 from interlock.engine.warehouse.duckdb.quoting import relation
+from interlock.engine.warehouse.duckdb.signature import signature
 from interlock.engine.warehouse.protocol import DELTA, HeadMove, Row, Statement, WarehouseError
 from interlock.machines.evidence import Column
 from interlock.machines.permits import CommitPermit, WritePermit
@@ -130,15 +131,17 @@ class DuckDBTransaction:
         self._demand_open()
         try:
             with self._gate.open():
-                seen = self._cursor.table(relation(schema, name))
-                found = zip(seen.columns, seen.types, strict=True)
+                found = signature(self._cursor, f"FROM {relation(schema, name)}")
+                if found is None:
+                    seen = self._cursor.table(relation(schema, name))
+                    found = seen.columns, seen.types
         except DRIVER_ERRORS as error:
             self._state = "dead"
             raise classify(error) from error  # type: ignore[arg-type]
         except BaseException:
             self._state = "dead"
             raise
-        return tuple(Column(name=column, type=str(type_)) for column, type_ in found)
+        return tuple(Column(name=column, type=str(type_)) for column, type_ in zip(*found, strict=True))
 
     def commit(self, *permits: CommitPermit) -> None:
         """`SELECT 1`, then COMMIT, with the permit of every attempt that writes here. Proves nothing: read the receipts back."""
