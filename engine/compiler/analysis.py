@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 import zlib
 from collections.abc import Callable
@@ -94,10 +93,9 @@ class Analysis:
         """Whether there is an error."""
         return any(finding.severity == "error" for finding in self.findings)
 
-    @functools.cached_property
     def canonical(self) -> str:
-        """The canonical form of the text; empty where it is no SELECT."""
-        return parser.canonical_of_trees(self._trees) if self._trees else ""
+        """The canonical form of the text; empty where it is no SELECT. Ten times as long as the text: made when it is asked for."""
+        return parser.canonical_of_trees(self._trees) if self.reading is not None else ""
 
     @property
     def reading(self) -> Reading | None:
@@ -122,7 +120,6 @@ class Analysis:
     def let_go(self) -> None:
         """Keep the tree packed, in a thirtieth of its room: it is most of what an analysis holds. Who asks for it has it read again."""
         if self._reading is not None:
-            self.canonical  # noqa: B018 - it is kept
             if self._packed is None:
                 self._packed = zlib.compress(msgspec.json.encode(self._trees[0]), 1)
             self._trees, self._reading, self._expanded = (), None, None

@@ -284,11 +284,10 @@ class Compilation:
                 self._bind(unit, edges[unit.name], found, around)
             made, shadows = self._shadows(units)
             binding = self._begin(shadows, steps[index + 1] if index + 1 < len(steps) else [], edges, around)
-            for unit in units:
+            for unit in units:  # none of a step reads another one of it
                 unit.promise(around)
                 if not unit.blocked and not self._is_deployed(unit.name):
                     unit.examine(around)
-            for unit in units:
                 models[unit.name] = finished(unit, around, layers[unit.name])
                 self._keep_few_trees(unit)
             for place, failed in binding.stood().items():

@@ -60,8 +60,6 @@ class CompiledModel(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """The author's text as it stands in the file; empty for a seed."""
     sql: str
     """What runs: qualified, variables put in, without a trailing `;` or comment. For a seed, empty: rows come from the file."""
-    canonical: str
-    """Canonical form of the text by the binder's parser (without positions), variables not put in."""
     columns: tuple[Column, ...]
     references: tuple[str, ...]
     """Models and seeds that the text names (directly, ephemerals too), sorted."""

@@ -47,7 +47,6 @@ def finished(unit: Unit, around: Surroundings, layer: int) -> CompiledModel:
         relation=unit.node.relation,
         text=unit.file.text if isinstance(unit.file, ModelFile) else "",
         sql=unit.sql,
-        canonical=analysis.canonical if analysis is not None else "",
         columns=unit.columns,
         references=tuple(reads),
         sources=_merged({node.name for node in unit.texts_read() if node.kind == "source"}, (each.sources for each in ephemerals)),
@@ -104,7 +103,7 @@ def _definition_parts(unit: Unit, model: ModelFile, around: Surroundings) -> dic
     macros = around.context.macros
     return definition_parts_of_model(
         model,
-        analysis.canonical,
+        analysis.canonical(),
         resolution=resolution,
         sources=sources,
         ephemerals=ephemerals,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import zlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -16,7 +15,7 @@ from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.project.project import ModelFile, Project
 from interlock.machines.evidence import Column
 
-_APART = frozenset({"file", "text", "canonical", "checks"})
+_APART = frozenset({"file", "text", "checks"})
 _ENCODER = msgspec.msgpack.Encoder()
 
 
@@ -56,7 +55,7 @@ def _form() -> tuple[type[msgspec.Struct], msgspec.msgpack.Decoder[Any]]:
         for field in msgspec.structs.fields(CompiledModel)
         if field.name not in _APART
     ]
-    fields += [("canonical", bytes), ("checks", tuple[_Check, ...], ())]
+    fields.append(("checks", tuple[_Check, ...], ()))
     form = msgspec.defstruct("KeptCompiledModel", fields, kw_only=True, omit_defaults=True, forbid_unknown_fields=True)
     return form, msgspec.msgpack.Decoder(form)
 
@@ -72,7 +71,7 @@ def kept_model(model: CompiledModel) -> bytes:
     checks = tuple(
         _Check(name=check.check.name, failing=check.failing, to_relation=check.to_relation, reads=check.reads) for check in model.checks
     )
-    return _ENCODER.encode(form(**values, canonical=zlib.compress(model.canonical.encode(), 1), checks=checks))
+    return _ENCODER.encode(form(**values, checks=checks))
 
 
 class Models(Lazy[CompiledModel]):
@@ -97,7 +96,6 @@ class Models(Lazy[CompiledModel]):
                 **{name: getattr(found, name) for name in names},
                 file=file,
                 text=file.text if isinstance(file, ModelFile) else "",
-                canonical=zlib.decompress(found.canonical).decode(),
                 checks=checks,
             )
 

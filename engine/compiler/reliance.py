@@ -36,18 +36,23 @@ def relied_on(unit: Unit, around: Surroundings) -> tuple[Reliance, ...]:
     first = rests_on_sources(unit, around)
     if not first:
         return ()  # as for nearly every model: before anything is made that grows with the project
-    spelled = {name.lower(): name for name in around.sources}
-    by_name = {name.lower(): name for name in around.units}
+    followed: dict[str, frozenset[str]] = {}
+    """Columns by table that were gone into: paths through a graph can be many more than its tables."""
     open_: list[tuple[Unit, frozenset[str]]] = [(unit, first)]
     while open_:
-        reader, needed = open_.pop()
+        reader, wanted = open_.pop()
+        needed = wanted - followed.get(reader.name, frozenset())
+        followed[reader.name] = wanted | followed.get(reader.name, frozenset())
+        # Names by the claims' spelling, of what this one reads: a list of all that there is would be made for each contract.
+        read = {node.name.lower(): node for node in _read_through(reader, around, set())}
         above: dict[str, set[str]] = {}
-        for read, column in _least(reader, around, needed):
-            if read in spelled:
-                found.setdefault((reader.name, spelled[read]), set()).add(column)
+        for name, column in _least(reader, around, needed):
+            node = read[name]
+            if node.kind == "source":
+                found.setdefault((reader.name, node.name), set()).add(column)
             else:
-                above.setdefault(read, set()).add(column)
-        open_ += [(around.units[by_name[read]], frozenset(columns)) for read, columns in sorted(above.items())]
+                above.setdefault(node.name, set()).add(column)
+        open_ += [(around.units[name], frozenset(columns)) for name, columns in sorted(above.items())]
     return tuple(
         Reliance(reader=name, source=source, columns=_as_declared(source, columns, around))
         for (name, source), columns in sorted(found.items())

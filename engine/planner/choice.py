@@ -96,10 +96,8 @@ def definition_moved(compiled: Compiled, model: CompiledModel, body: ReceiptBody
         return ()
     names = sorted(set(body.parts) | set(model.definition_parts))
     moved = tuple(name for name in names if body.parts.get(name) != model.definition_parts.get(name))
-    if body.engine != compiled.engine and moved:
-        again = canonical_of(body.text) if body.text else body.canonical
-        if again == model.canonical:
-            moved = tuple(name for name in moved if name != "query")
+    if body.engine != compiled.engine and moved and canonical_of(body.text) == canonical_of(model.text):
+        moved = tuple(name for name in moved if name != "query")
     return moved or (("definition",) if body.engine == compiled.engine else ())
 
 

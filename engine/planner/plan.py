@@ -85,7 +85,6 @@ class Item(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     digests: Digests
     parts: dict[str, str] = {}
     text: str = ""
-    canonical: str = ""
     columns: tuple[Column, ...] = ()
     relation_kind: Literal["table", "view", "none"]
     upstreams: tuple[str, ...] = ()

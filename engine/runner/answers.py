@@ -91,7 +91,6 @@ def receipt_body(
         digests=item.digests,
         parts=item.parts,
         text=item.text,
-        canonical=item.canonical,
         engine=before.engine if before is not None and item.action in ("move", "drop") else setting.engine,
         statements=digest_of("statements", [statement.digest for statement in item.statements]),
         reads=before.reads if before is not None and item.action in ("move", "drop") else _reads(item, answers),

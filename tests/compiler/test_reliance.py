@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from tests.compiler import generated
 from tests.compiler.projects import codes, compiled, errors
 
+from interlock.engine.compiler import reliance as reliances
+from interlock.engine.compiler.unit import Surroundings, Unit
 from interlock.engine.planner.sources import relied_on_in
 from interlock.engine.warehouse.duckdb import parser
 
@@ -100,6 +102,29 @@ def test_what_is_counted_in_the_rows_of_a_table_is_not_relied_on_below_it(tmp_pa
         "models/m.toml": TABLE + contract("id"),
     }
     assert reliance(tmp_path, files) == {}
+
+
+def test_each_table_above_a_contract_is_gone_into_once_however_many_ways_lead_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels = 10
+    files = {f"models/t0{side}.sql": "select id as x from raw.o" for side in "ab"}
+    for level in range(1, levels):
+        below = f"select a.x + b.x as x from t{level - 1}a as a cross join t{level - 1}b as b"
+        files |= {f"models/t{level}{side}.sql": below for side in "ab"}
+    files["models/top.sql"] = f"select a.x + b.x as x from t{levels - 1}a as a cross join t{levels - 1}b as b"
+    files |= {path.replace(".sql", ".toml"): TABLE for path in files}
+    files["models/top.toml"] = TABLE + contract("x")
+    asked: list[str] = []
+    real = reliances._least
+
+    def least(unit: Unit, around: Surroundings, needed: frozenset[str]) -> list[tuple[str, str]]:
+        asked.extend([unit.name] if needed else [])
+        return real(unit, around, needed)
+
+    monkeypatch.setattr(reliances, "_least", least)
+    assert reliance(tmp_path, files) == {"t0a": {"raw.o": ("id",)}, "t0b": {"raw.o": ("id",)}}
+    assert sorted(asked) == sorted({"top", *(f"t{level}{side}" for level in range(levels) for side in "ab")})
 
 
 def test_the_contract_says_that_its_proof_is_borrowed(tmp_path: Path) -> None:

@@ -119,7 +119,6 @@ def body(model: str, anchor: str, plan: str, previous: str | None = None) -> Rec
         previous=previous,
         digests=DIGESTS,
         text="select 1 as é",
-        canonical="{}",
         engine="duckdb 2.0",
         statements="s",
         reads=(),

@@ -149,7 +149,6 @@ def body(**change: Any) -> ReceiptBody:
             digests=DIGESTS,
             parts={},
             text="select 1",
-            canonical="{}",
             engine="2.0.1",
             statements=hexes("4"),
             reads=(Read(model="dim", receipt=hexes("6")), Read(model="ref", receipt=hexes("7")), Read(model="stg", receipt=hexes("5"))),
