@@ -214,12 +214,12 @@ def _delta(item: Item, look: Mapping[str, Any], delta_look: Mapping[str, Any], a
     else:
         return None
     changed, conflicting = _struct(answers, "changed_at_watermark"), _struct(answers, "conflicting_keys")
-    stuck = _int(seen.get("stuck"))
+    stuck, doubles = _int(seen.get("stuck")), seen.get("doubles") or {}
     samples = [
         f"{words}: {text}"
         for words, text in (
             ("null", seen.get("null_sample") if seen.get("watermark_nulls") else None),
-            ("twice", seen.get("double_sample") if seen.get("key_doubles") else None),
+            ("twice", doubles.get("sample") if doubles.get("keys") else None),
             ("beyond", seen.get("beyond_sample") if beyond else None),
             ("changed", changed.get("sample") if changed.get("rows") else None),
             ("conflicting", conflicting.get("sample") if conflicting.get("rows") else None),
@@ -231,7 +231,7 @@ def _delta(item: Item, look: Mapping[str, Any], delta_look: Mapping[str, Any], a
         rows=rows,
         watermark_nulls=_int(seen.get("watermark_nulls")),
         key_nulls=_int(seen.get("key_nulls")),
-        key_doubles=_int(seen.get("key_doubles")),
+        key_doubles=_int(doubles.get("keys")),
         lossy_casts=_int(seen.get("lossy")),
         changed_at_watermark=_int(changed.get("rows")),
         conflicting_keys=_int(conflicting.get("rows")) if "conflicting_keys" in answers else stuck,

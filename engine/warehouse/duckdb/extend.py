@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from interlock.engine.warehouse.duckdb.quoting import identifier
-from interlock.engine.warehouse.duckdb.write import DELTA, Cursor, columns_sql, sample_of, watermark_fields, wrapped
+from interlock.engine.warehouse.duckdb.write import DELTA, Cursor, columns_sql, doubles_field, sample_of, watermark_fields, wrapped
 from interlock.engine.warehouse.protocol import Statement
 
 
@@ -35,11 +35,9 @@ def look_delta(cursor: Cursor | None, key: Sequence[str], *, old_low: str | None
         ]
     if key:
         nulls = " OR ".join(f"{identifier(name)} IS NULL" for name in key)
-        doubles = f"SELECT {columns_sql(key)} FROM {DELTA} WHERE {taken} GROUP BY {columns_sql(key)} HAVING count(*) > 1"
         fields += [
             f"'key_nulls': count(*) FILTER (WHERE ({taken}) AND ({nulls}))",
-            f"'key_doubles': (SELECT count(*) FROM ({doubles}) AS k)",
-            f"'double_sample': (SELECT {sample_of(key, 'TRUE')} FROM ({doubles}) AS k)",
+            doubles_field(key, f"{DELTA} WHERE {taken}"),
         ]
     return Statement(role="look_delta", text=f"SELECT {{{', '.join(fields)}}} FROM {DELTA}")
 

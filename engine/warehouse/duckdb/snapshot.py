@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interlock.engine.warehouse.duckdb.extend import same_key
 from interlock.engine.warehouse.duckdb.quoting import identifier
-from interlock.engine.warehouse.duckdb.write import DELTA, columns_sql, sample_of, wrapped
+from interlock.engine.warehouse.duckdb.write import DELTA, columns_sql, doubles_field, sample_of, wrapped
 from interlock.engine.warehouse.protocol import Statement
 from interlock.machines.records import Record
 
@@ -40,13 +40,11 @@ def look_snapshot_delta(shape: SnapshotShape, rel: str) -> Statement:
     """Keys twice or null, rows without a time, rows changed although their time did not move, keys gone at the source."""
     key = shape.key
     nulls = " OR ".join(f"{identifier(name)} IS NULL" for name in key)
-    doubles = f"SELECT {columns_sql(key)} FROM {DELTA} GROUP BY {columns_sql(key)} HAVING count(*) > 1"
     gone = f'SELECT 1 FROM {rel} AS t WHERE t."valid_to" IS NULL AND NOT EXISTS (SELECT 1 FROM {DELTA} AS d WHERE {same_key(key)})'
     fields = [
         "'rows': count(*)",
         f"'key_nulls': count(*) FILTER (WHERE {nulls})",
-        f"'key_doubles': (SELECT count(*) FROM ({doubles}) AS k)",
-        f"'double_sample': (SELECT {sample_of(key, 'TRUE')} FROM ({doubles}) AS k)",
+        doubles_field(key, DELTA),
         f"'gone': (SELECT count(*) FROM ({gone}) AS g)",
     ]
     if shape.updated_at:

@@ -171,6 +171,13 @@ def sample_of(names: Sequence[str], where: str) -> str:
     return f"array_to_string(min({row}, {SAMPLE_MAX}) FILTER (WHERE {where}), '; ')"
 
 
+def doubles_field(key: Sequence[str], rows: str) -> str:
+    """How many keys are there twice or more, and the first few of them: one member of a look, for which rows are grouped once."""
+    names = columns_sql(key)
+    doubled = f"SELECT {names} FROM {rows} GROUP BY {names} HAVING count(*) > 1"
+    return f"'doubles': (SELECT {{'keys': count(*), 'sample': {sample_of(key, 'TRUE')}}} FROM ({doubled}) AS k)"
+
+
 # --- looking ----------------------------------------------------------------------------------------------------------
 
 
@@ -238,11 +245,9 @@ def look(
         )
     if key:
         nulls = " OR ".join(f"{identifier(name)} IS NULL" for name in key)
-        doubles = f"SELECT {columns_sql(key)} FROM {rel} GROUP BY {columns_sql(key)} HAVING count(*) > 1"
         fields += [
             f"'key_nulls': count(*) FILTER (WHERE {nulls})",
-            f"'key_doubles': (SELECT count(*) FROM ({doubles}) AS k)",
-            f"'double_sample': (SELECT {sample_of(key, 'TRUE')} FROM ({doubles}) AS k)",
+            doubles_field(key, rel),
         ]
     fields += [f"{string(probe.name)}: {probe.expression}" for probe in probes]
     if content:
