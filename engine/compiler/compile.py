@@ -181,11 +181,12 @@ class Compilation:
     def _look(self, wanted: Iterable[str]) -> None:
         waiting = deque(sorted(wanted))
         seen = set(waiting)
+        known = self._all.relations()
         while waiting:
             name = waiting.popleft()
             self.units[name] = unit = Unit(self.names.nodes[name], self._file(name), self.context)
             self._keep_few_trees(unit)
-            above = sorted({node.name for node in self._above(unit) if node.kind != "source"} - seen - self.earlier.traces.keys())
+            above = sorted({node.name for node in self._above(unit) if node.kind != "source"} - seen - known)
             seen.update(above)
             waiting.extend(above)
 
@@ -225,9 +226,13 @@ class Compilation:
         if node.kind == "source":
             self._stand_source(node.name)
             return bound_name(node.name)
-        self._stand_earlier([node.name])
         unit = self._all[node.name]
-        return wrapped(unit.bound_sql) if unit.is_ephemeral else relation(node.schema, node.relation)
+        if not unit.is_ephemeral:
+            self._stand_earlier([node.name])
+            return relation(node.schema, node.relation)
+        if node.name not in self.units and unit.analysis is not None:
+            return wrapped(unit.analysis.rendered(self._bound).text)
+        return wrapped(unit.bound_sql)
 
     def _columns(self, node: Node) -> tuple[Column, ...] | None:
         if node.kind == "source":
@@ -350,10 +355,10 @@ class Compilation:
 
     def _stand_earlier(self, names: Iterable[str]) -> None:
         """What is bound now may read what was compiled before: it is stood in for as it was."""
-        missing = [name for name in names if name in self.earlier.traces and name not in self._stood]
+        missing = [name for name in names if name not in self.units and name in self.earlier.traces and name not in self._stood]
         if missing:
             self._stood.update(missing)
-            self.binder.stand_in([_shadow(self._all[name]) for name in missing])
+            self.binder.stand_in([_shadow(unit) for unit in map(self._all.__getitem__, missing) if not unit.is_ephemeral])
 
     def _stand_source(self, name: str) -> None:
         if name not in self.sources.done and name in self.earlier.sources:

@@ -1,4 +1,7 @@
-"""What was compiled before and is as it was, for what is compiled now: known by its answers, its text read where somebody asks."""
+"""What was compiled before and is as it was, for what is compiled now: known by its answers, its text read where somebody asks.
+
+An ephemeral model is a part of the text of what reads it: where that is compiled now, so is the ephemeral.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from interlock.engine.warehouse.duckdb.binder import Binder
 
 
 class Earlier(NamedTuple):
-    """Models and seeds that are as they were, without ephemerals, whose texts are a part of their readers'; and all sources."""
+    """Models and seeds that are as they were, and sources."""
 
     models: Mapping[str, CompiledModel]
     traces: Mapping[str, Trace]
@@ -62,6 +65,10 @@ class Units(Mapping[str, Unit]):
                 unit.know_never_null(PROMISED, frozenset(trace.never_null))
             self._known[name] = unit
         return unit
+
+    def relations(self) -> frozenset[str]:
+        """Those of before of which a relation is made: what reads them needs no more of them than their answers."""
+        return frozenset(name for name, trace in self._earlier.traces.items() if trace.kind != "ephemeral")
 
     def __contains__(self, name: object) -> bool:
         return name in self._made or name in self._earlier.traces

@@ -156,7 +156,7 @@ class _Work:
         made: Mapping[str, CompiledModel] = {}
         macros = known.macros
         if asked or (known.moving_macros and known.as_of != self.as_of):
-            still = {name: each for name, each in traces.items() if name in names.nodes and name not in asked and each.kind != "ephemeral"}
+            still = {name: each for name, each in traces.items() if name in names.nodes and name not in asked}
             sources = {name: each for name, each in SOURCES.decode(known.sources).items() if name in names.sources and name not in moved}
             earlier = Earlier(Models(known.models, self.project), still, sources)
             compilation, partial = compilation_of(
