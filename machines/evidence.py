@@ -237,6 +237,8 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Digest of each part of the definition, so that a later plan can say which one moved."""
     text: str
     """The author's text that ran."""
+    canonical: str = ""
+    """Of receipts that were written while it was kept: the canonical form of the text. It is read, and written no more."""
     engine: str
     """Whose parser made the canonical form that the definition is a digest of. Another one reads the text again."""
     statements: str

@@ -85,6 +85,8 @@ class Item(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     digests: Digests
     parts: dict[str, str] = {}
     text: str = ""
+    canonical: str = ""
+    """Of plans that were saved while it was kept (see the receipt's)."""
     columns: tuple[Column, ...] = ()
     relation_kind: Literal["table", "view", "none"]
     upstreams: tuple[str, ...] = ()

@@ -14,11 +14,12 @@ from tests.machines import cases, sample
 from tests.machines.stand import Book, stand
 
 from interlock.machines import evidence as evidence_module
+from interlock.machines.evidence import ReceiptBody
 from interlock.machines.guards import INVARIANTS
 from interlock.machines.machine import RESERVED, Machine
 from interlock.machines.model_run import ModelRun
 from interlock.machines.publication import PUBLICATION, REGISTRY
-from interlock.machines.records import Record
+from interlock.machines.records import Record, canonical, digest
 from interlock.machines.refusals import CATALOGUE
 from interlock.machines.run import Run
 from interlock.machines.table import compile_table, guards_of
@@ -147,6 +148,14 @@ def test_every_kind_of_evidence_has_its_own_permanent_tag() -> None:
     tags = [each.__struct_config__.tag for each in get_args(evidence_module.Evidence)]
     assert all(isinstance(tag, str) for tag in tags)
     assert len(set(tags)) == len(tags)
+
+
+def test_a_receipt_that_still_holds_the_canonical_form_is_read_and_keeps_its_id() -> None:
+    old = sample.body(canonical='{"node":1}')
+    data = canonical(old)
+    again = msgspec.json.decode(data, type=ReceiptBody)
+    assert again == old
+    assert digest("receipt", canonical(again)) == digest("receipt", data)
 
 
 def test_evidence_survives_the_ledger() -> None:
