@@ -300,6 +300,7 @@ def _body(body: ReceiptBody) -> ReceiptBody:
         delta=delta,
         verdicts=tuple(_check(verdict) for verdict in body.verdicts),
         text=WITHHELD if is_seed and body.text else body.text,
+        canonical=WITHHELD if is_seed and body.canonical else body.canonical,
     )
 
 

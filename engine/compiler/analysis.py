@@ -44,7 +44,7 @@ class Context(NamedTuple):
     values: Values
     macros: Macros
     reopened: list[Analysis]
-    """Analyses that read their tree once more, since they had let go of it."""
+    """Analyses that read their tree since somebody looked here: for the first time, or once more after they had let go of it."""
 
 
 class Analysis:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Final, Literal
+from typing import Final
 
 from msgspec import structs
 
 from interlock.engine.compiler import collector
-from interlock.engine.compiler.analysis import Analysis, Context
+from interlock.engine.compiler.analysis import Context
 from interlock.engine.compiler.checks import CheckBinder, Draft, Stands, texts_of
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.compiler.digests import environment_of
@@ -21,8 +20,10 @@ from interlock.engine.compiler.graph import children_of, in_order, in_steps, lay
 from interlock.engine.compiler.macros import macros_of
 from interlock.engine.compiler.names import Names, Node
 from interlock.engine.compiler.semantics import SEMANTICS_VERSION
+from interlock.engine.compiler.shadows import is_storable, repeats, shadow_of
 from interlock.engine.compiler.sources import SourceCompiler, bound_name
 from interlock.engine.compiler.text import wrapped
+from interlock.engine.compiler.trees import Trees
 from interlock.engine.compiler.unit import Surroundings, Unit
 from interlock.engine.compiler.variables import Values
 from interlock.engine.compiler.world import World
@@ -32,19 +33,11 @@ from interlock.engine.project.project import ModelFile, Project, SeedFile
 from interlock.engine.warehouse.duckdb import parser, settings
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound, Round, Shadow, UnknownSetting
 from interlock.engine.warehouse.duckdb.quoting import relation
-from interlock.engine.warehouse.protocol import ALIAS
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column
 
 _TURNS: Final = 0.0002
 """Seconds."""
-_STORABLE: Final = re.compile(
-    r"BOOLEAN|U?(TINY|SMALL|BIG|HUGE)INT|U?INTEGER|FLOAT|DOUBLE|DECIMAL\(\d+,\d+\)|VARCHAR|BLOB|DATE|TIME|INTERVAL|UUID"
-    r"|TIMESTAMP(_S|_MS|_NS| WITH TIME ZONE)?"
-)
-_PLAIN_NAME: Final = re.compile(r"(?!rowid$)[A-Za-z_]\w*", re.ASCII | re.IGNORECASE)
-TREES_MAX: Final = 1000
-"""Syntax trees that are kept as they are; one takes about 45 KB. The others are packed."""
 
 
 def compile_project(
@@ -112,10 +105,7 @@ class Compilation:
         self.names = Names(project, target)
         self.macros = macros_of(project.macros, self.values, binder)
         self.context = Context(self.names, self.values, self.macros, [])
-        self._open: dict[int, Analysis] = {}
-        """Those whose trees are there, by identity; the one that was used last is at the end."""
-        self._stood: set[str] = set()
-        """Of what was compiled before, that which has its stand-in."""
+        self._trees = Trees()
         self._read: set[str] = set()
         """What any text or check reads, and models with checks: these are read by them."""
         self.sources = SourceCompiler(project, target, world, binder)
@@ -185,7 +175,7 @@ class Compilation:
         while waiting:
             name = waiting.popleft()
             self.units[name] = unit = Unit(self.names.nodes[name], self._file(name), self.context)
-            self._keep_few_trees(unit)
+            self._looked(unit)
             above = sorted({node.name for node in self._above(unit) if node.kind != "source"} - seen - known)
             seen.update(above)
             waiting.extend(above)
@@ -224,11 +214,12 @@ class Compilation:
     def _bound(self, node: Node) -> str:
         """What stands for it in the text that is bound."""
         if node.kind == "source":
-            self._stand_source(node.name)
+            if node.name not in self.sources.done and node.name in self.earlier.sources:
+                self.sources.compile(node.name)  # a text that was compiled before is bound once more
             return bound_name(node.name)
         unit = self._all[node.name]
         if not unit.is_ephemeral:
-            self._stand_earlier([node.name])
+            self._all.stand([node.name])
             return relation(node.schema, node.relation)
         if node.name not in self.units and unit.analysis is not None:
             return wrapped(unit.analysis.rendered(self._bound).text)
@@ -280,7 +271,7 @@ class Compilation:
         around: Surroundings,
         models: dict[str, CompiledModel],
     ) -> None:
-        self._stand_earlier(sorted(self._read))
+        self._all.stand(sorted(self._read))
         binding = self._begin([], steps[0] if steps else [], edges, around)
         for index, step in enumerate(steps):
             units = [self.units[name] for name in step]
@@ -294,20 +285,15 @@ class Compilation:
                 if not unit.blocked and not self._is_deployed(unit.name):
                     unit.examine(around)
                 models[unit.name] = finished(unit, around, layers[unit.name])
-                self._keep_few_trees(unit)
+                self._looked(unit)
             for place, failed in binding.stood().items():
                 _without_relation(made[place], failed)
                 models[made[place].name] = finished(made[place], around, layers[made[place].name])
 
-    def _keep_few_trees(self, unit: Unit) -> None:
-        """Those of the last models: readers ask mostly for these, and all of a large project would be most of its memory."""
-        used = [*self.context.reopened, *([unit.analysis] if unit.analysis is not None else [])]
+    def _looked(self, unit: Unit) -> None:
+        """A unit was looked at now, and with it what it asked for above it."""
+        self._trees.used([*self.context.reopened, *([unit.analysis] if unit.analysis is not None else [])])
         self.context.reopened.clear()
-        for each in used:
-            self._open.pop(id(each), None)
-            self._open[id(each)] = each
-        while len(self._open) > TREES_MAX:
-            self._open.pop(next(iter(self._open))).let_go()
 
     def _begin(self, shadows: list[Shadow], step: Iterable[str], edges: Mapping[str, set[str]], around: Surroundings) -> Round:
         """The members of a step do not read each other, so all of their texts are bound at once."""
@@ -353,17 +339,6 @@ class Compilation:
             return False
         return unit.blocked or not unit.bound
 
-    def _stand_earlier(self, names: Iterable[str]) -> None:
-        """What is bound now may read what was compiled before: it is stood in for as it was."""
-        missing = [name for name in names if name not in self.units and name in self.earlier.traces and name not in self._stood]
-        if missing:
-            self._stood.update(missing)
-            self.binder.stand_in([_shadow(unit) for unit in map(self._all.__getitem__, missing) if not unit.is_ephemeral])
-
-    def _stand_source(self, name: str) -> None:
-        if name not in self.sources.done and name in self.earlier.sources:
-            self.sources.compile(name)
-
     def _shadows(self, units: Iterable[Unit]) -> tuple[list[Unit], list[Shadow]]:
         """What will stand for units, where something can."""
         shadows: list[Shadow] = []
@@ -374,13 +349,13 @@ class Compilation:
             if place in self.taken:
                 unit.bound = False  # two that write one relation: that finding is the project's
                 continue
-            if deployed is None and _repeats(unit.relation_columns()):
+            if deployed is None and repeats(unit.relation_columns()):
                 unit.bound = False  # the finding stands already; no relation can have such columns
-            shadow = _shadow(unit) if deployed is None else _shadow(unit)._replace(columns=deployed)
+            shadow = shadow_of(unit, unit.relation_columns() if deployed is None else deployed)
             if (
                 unit.is_ephemeral
                 or self._stops(unit)
-                or (unit.name not in self._read and all(_is_storable(each) for each in shadow.columns))
+                or (unit.name not in self._read and all(is_storable(each) for each in shadow.columns))
             ):
                 continue  # nothing is bound against it
             self.taken.add(place)
@@ -461,21 +436,7 @@ def _without_relation(unit: Unit, failed: NotBound) -> None:
     )
 
 
-def _shadow(unit: Unit) -> Shadow:
-    kind: Literal["table", "view"] = "view" if unit.kind == "view" else "table"
-    return Shadow(ALIAS, unit.node.schema, unit.node.relation, kind, unit.relation_columns())
-
-
 def _texts(file: ModelFile | SeedFile) -> list[str]:
     """Every text of a file that will be parsed."""
     own = [file.text] if isinstance(file, ModelFile) else []
     return [*own, *(text for check in file.checks for text in texts_of(check, file.name))]
-
-
-def _is_storable(column: Column) -> bool:
-    """Whether a relation can have such a column for certain. Of others the engine is asked."""
-    return _STORABLE.fullmatch(column.type) is not None and _PLAIN_NAME.fullmatch(column.name) is not None
-
-
-def _repeats(columns: tuple[Column, ...]) -> bool:
-    return len({column.name.lower() for column in columns}) < len(columns)

@@ -5,7 +5,7 @@ An ephemeral model is a part of the text of what reads it: where that is compile
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from interlock.engine.compiler.analysis import Context
@@ -14,6 +14,7 @@ from interlock.engine.compiler.contracts import promises_of
 from interlock.engine.compiler.kept import Trace
 from interlock.engine.compiler.names import Names
 from interlock.engine.compiler.proofs import PROMISED
+from interlock.engine.compiler.shadows import shadow_of
 from interlock.engine.compiler.unit import Unit
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb.binder import Binder
@@ -52,6 +53,7 @@ class Units(Mapping[str, Unit]):
         self._context = context
         self._binder = binder
         self._known: dict[str, Unit] = {}
+        self._stood: set[str] = set()
 
     def __getitem__(self, name: str) -> Unit:
         unit = self._made.get(name) or self._known.get(name)
@@ -65,6 +67,15 @@ class Units(Mapping[str, Unit]):
                 unit.know_never_null(PROMISED, frozenset(trace.never_null))
             self._known[name] = unit
         return unit
+
+    def stand(self, names: Iterable[str]) -> None:
+        """Stand-ins for those of before, as they were: what is bound now reads them. They had one then, so none can fail."""
+        missing = [name for name in names if name in self._earlier.traces and name not in self._made and name not in self._stood]
+        if missing:
+            self._stood.update(missing)
+            units = [self[name] for name in missing]
+            failed = self._binder.stand_in([shadow_of(unit, unit.relation_columns()) for unit in units])
+            assert not failed, f"{[units[place].name for place in failed]} cannot stand as they stood"
 
     def relations(self) -> frozenset[str]:
         """Those of before of which a relation is made: what reads them needs no more of them than their answers."""

@@ -108,7 +108,9 @@ class Unit:
         """What its text says; nothing for a seed."""
         if isinstance(self.file, SeedFile):
             return None
-        return Analysis(Text(self.file.text, self.file.path), self._context, subject=self.name, own=self.name)
+        found = Analysis(Text(self.file.text, self.file.path), self._context, subject=self.name, own=self.name)
+        self._context.reopened.append(found)
+        return found
 
     @property
     def is_ephemeral(self) -> bool:

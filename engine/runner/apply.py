@@ -28,7 +28,6 @@ from interlock.engine.runner.authority import Sight, demand, look
 from interlock.engine.runner.carry import Carried, Order, carry_out
 from interlock.engine.runner.ground import Ground, discover
 from interlock.engine.runner.planning import Planned, load, make_plan, save
-from interlock.engine.runner.schedule import keys
 from interlock.engine.runner.selection import Request
 from interlock.engine.runner.settle import Settled, settle_all
 from interlock.engine.runner.texts import texts_now
@@ -355,10 +354,12 @@ def carry_on(
     reader = session.reader()
     try:
         catalog = reader.catalog()
-        acting = keys(body.items).values()
-        wanted = {name for item in acting for name in (item.head_model, item.renamed_from, *item.reads) if name is not None}
+        wanted = {name for item in body.items for name in (item.head_model, item.renamed_from, *item.reads) if name is not None}
         heads = {head.model: head for head in sight.heads}
-        bodies = read_bodies(reader, ground.project.id, [head for name, head in heads.items() if name in wanted])
+        standing = [head for name, head in heads.items() if name in wanted]
+        # Each is read and checked once a command: for a plan that was made just now, by its making.
+        bodies = {head.model: planned.receipts[head.receipt] for head in standing if head.receipt in planned.receipts}
+        bodies |= read_bodies(reader, ground.project.id, [head for head in standing if head.model not in bodies])
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
     except Unreadable as error:

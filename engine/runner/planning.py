@@ -29,7 +29,7 @@ from interlock.engine.runner.texts import is_as_planned, texts_of
 from interlock.engine.warehouse.duckdb.session import KNOWN_WRONG, refusal
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
-from interlock.machines.evidence import CompileEvidence, Finding, SealEvidence, Transition
+from interlock.machines.evidence import CompileEvidence, Finding, ReceiptBody, SealEvidence, Transition
 from interlock.machines.plan import Plan
 from interlock.machines.records import Record, canonical, digest, digest_of
 
@@ -46,6 +46,8 @@ class Planned(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     said: tuple[str, ...]
     texts: dict[str, str] = {}
     """Of a saved plan: what its files said, by path, as far as it does not hold them itself."""
+    receipts: dict[str, ReceiptBody] = {}
+    """Bodies of heads that were read and checked to make it, by receipt. Of a saved plan none: they were read some time ago."""
 
 
 def make_plan(ground: Ground, request: Request, sight: Sight, reader: Reader | None, moment: datetime) -> Planned:
@@ -124,7 +126,8 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
     )
     plan_id = digest_of("plan", body)
     history = _sealed(plan_id, len(selected), findings, SealEvidence(observations=facts.observations))
-    return Planned(id=plan_id, body=body, history=history, findings=findings, said=said)
+    receipts = {facts.heads[name].receipt or "": receipt for name, receipt in facts.receipts.items()}
+    return Planned(id=plan_id, body=body, history=history, findings=findings, said=said, receipts=receipts)
 
 
 def _unobserved(error: WarehouseError) -> Refused:

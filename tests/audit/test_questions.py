@@ -13,13 +13,14 @@ from tests.audit.conftest import Command, segment_of
 from tests.audit.forge import Forge, write
 from tests.machines import sample
 
-from interlock.engine.audit.bundle import WITHHELD
+from interlock.engine.audit.bundle import WITHHELD, _body
 from interlock.engine.cases.auditing import story_of
 from interlock.engine.cli import main
 from interlock.engine.results_audit import StoryResult
 from interlock.engine.views.look import PLAIN
 from interlock.engine.views.text_audit import story_text
 from interlock.machines.evidence import RefuseEvidence, ScopeItem
+from interlock.machines.records import canonical
 from interlock.machines.refusals import CATALOGUE
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -131,6 +132,13 @@ def test_two_runs_are_set_beside_each_other(books: Path, interlock: Command) -> 
     assert sides["sales"]["state"] == ("checkpointed", "refused")
     assert sides["sales"]["code"] == (None, "G527")
     assert main(["audit", "replay", "--diff", runs[1]]) == 2
+
+
+def test_a_bundle_withholds_what_a_seeds_receipt_says_of_its_file_also_where_it_is_an_old_one() -> None:
+    seed = sample.body(materialized="seed", text="id,name\n1,Ada\n", canonical="1 Ada")
+    assert b"Ada" not in canonical(_body(seed))
+    model = sample.body(materialized="table", text="SELECT 'Ada' AS name")
+    assert _body(model).text == model.text
 
 
 def test_a_bundle_replays_where_there_is_no_project_and_holds_no_rows(

@@ -158,7 +158,7 @@ def test_a_tree_that_was_let_go_is_read_again_and_says_the_same(tmp_path: Path, 
         "models/d.toml": "deterministic = true\n",
     }
     kept = compiled(tmp_path / "kept", files)
-    monkeypatch.setattr("interlock.engine.compiler.compile.TREES_MAX", 0)
+    monkeypatch.setattr("interlock.engine.compiler.trees.TREES_MAX", 0)
     again = 0
     parse = parser.parse
 

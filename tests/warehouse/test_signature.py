@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
-from interlock.engine.warehouse.duckdb import binder as binding
+from interlock.engine.warehouse.duckdb import signature as signatures
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
-from interlock.engine.warehouse.duckdb.signature import signature
+from interlock.engine.warehouse.duckdb.signature import NotOneSelect, one_select, signature
 
 TEXTS = [
     "SELECT 1 AS one, 'a' AS b, NULL AS n",
@@ -37,24 +37,22 @@ def binder() -> Iterator[Binder]:
 def test_both_ways_say_the_same_and_nothing_is_run(text: str, binder: Binder, monkeypatch: pytest.MonkeyPatch) -> None:
     short = binder.columns_of(text)
     assert isinstance(binder.columns_of("FROM warehouse.main.made"), NotBound), "it was not made"
-    monkeypatch.setattr(binding, "signature", lambda *_: None)
+    monkeypatch.setattr(signatures, "ASK", "no_such_name")
     assert binder.columns_of(text) == short
 
 
-def test_several_statements_are_none(binder: Binder) -> None:
-    found = binder.columns_of("SELECT 1 AS a; SELECT 2 AS b")
-    assert found == NotBound(message="it is not one statement")
+@pytest.mark.parametrize("ask", ["_bind", "no_such_name"])
+@pytest.mark.parametrize("text", ["SELECT 1 AS a; SELECT 2 AS b", "CREATE TABLE t (a INTEGER)", ""])
+def test_what_is_not_one_select_is_none(ask: str, text: str, binder: Binder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signatures, "ASK", ask)
+    assert binder.columns_of(text) == NotBound(message="it is not one SELECT")
 
 
-def test_where_the_driver_has_no_such_question_it_is_not_asked() -> None:
-    class Other:
-        pass
-
-    assert signature(Other(), "SELECT 1") is None  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("text", ["CREATE TABLE t (a INTEGER)", "PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b)"])
-def test_what_is_more_than_a_plain_select_is_left_to_the_driver(text: str) -> None:
+def test_what_is_more_than_a_plain_select_is_asked_of_a_relation_and_nothing_is_run() -> None:
     with duckdb.connect() as connection:
-        assert signature(connection, text) is None
+        for text in ("CREATE TABLE t (a INTEGER)", "CREATE TABLE t (a INTEGER); SELECT 1"):
+            with pytest.raises((NotOneSelect, duckdb.Error)):
+                signature(connection, text)
+            with pytest.raises(NotOneSelect):
+                one_select(connection, text)
         assert connection.execute("SELECT count(*) FROM duckdb_tables()").fetchone() == (0,)

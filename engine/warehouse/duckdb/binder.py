@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
 from collections import deque
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ import duckdb
 import msgspec
 
 from interlock.engine.warehouse.duckdb.quoting import identifier
-from interlock.engine.warehouse.duckdb.signature import signature
+from interlock.engine.warehouse.duckdb.signature import NotOneSelect, one_select, signature
 from interlock.engine.warehouse.protocol import ALIAS
 from interlock.machines.evidence import Column
 from interlock.machines.records import Record
@@ -44,7 +43,7 @@ class NotBound(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     candidates: tuple[str, ...] = ()
 
 
-_NOT_ONE: Final = NotBound(message="it is not one statement")
+_NOT_ONE: Final = NotBound(message="it is not one SELECT")
 
 
 class Shadow(NamedTuple):
@@ -154,19 +153,11 @@ class Binder:
 
     def _columns_of(self, connection: duckdb.DuckDBPyConnection, text: str) -> tuple[Column, ...] | NotBound:
         try:
-            found = signature(connection, text)
-            if found is None:
-                # Parsed first: given a text, the driver would parse it once more to see what is in it, and run all but the last.
-                statements = connection.extract_statements(text)
-                if len(statements) != 1:
-                    return _NOT_ONE
-                if statements[0].type != duckdb.StatementType.SELECT:
-                    return NotBound(message="it is no SELECT")  # a relation of it would run it
-                bound = connection.sql(statements[0])
-                found = bound.columns, bound.types
+            names, types = signature(connection, text)
+        except NotOneSelect:
+            return _NOT_ONE
         except duckdb.Error as error:
             return _explained(connection, text, error)
-        names, types = found
         return tuple(Column(name=name, type=str(kind)) for name, kind in zip(names, types, strict=True))
 
     def plan_of(self, text: str) -> dict[str, Any] | None:
@@ -248,9 +239,12 @@ class Binder:
 
 def _explained(connection: duckdb.DuckDBPyConnection, text: str, error: duckdb.Error) -> NotBound:
     """EXPLAIN says the same with a place in the text. Of several statements it would run all but the first."""
-    with contextlib.suppress(duckdb.Error):  # what does not parse is not run either
-        if len(connection.extract_statements(text)) != 1:
-            return _NOT_ONE
+    try:
+        one_select(connection, text)
+    except NotOneSelect:
+        return _NOT_ONE
+    except duckdb.Error:
+        pass  # what does not parse is not run either
     prefix = "EXPLAIN "
     try:
         connection.execute(prefix + text)

@@ -13,6 +13,7 @@ import msgspec
 from interlock.engine.warehouse.duckdb.control import HEADS, IDENTITY, RECEIPTS, SEALS
 from interlock.engine.warehouse.duckdb.cursors import Cursors, Gate, closed, fetch, interrupted
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify
+from interlock.engine.warehouse.duckdb.signature import NotOneSelect, one_select, signature
 from interlock.engine.warehouse.protocol import (
     ALIAS,
     CONTROL_SCHEMA,
@@ -100,8 +101,8 @@ class DuckDBReader:
         """Names and types that a SELECT gives, bound and not run."""
 
         def bind(cursor: duckdb.DuckDBPyConnection) -> tuple[Column, ...]:
-            bound = cursor.sql(_one_select(cursor, text))
-            return tuple(Column(name=name, type=str(type_)) for name, type_ in zip(bound.columns, bound.types, strict=True))
+            _one_select(cursor, text)
+            return tuple(Column(name=name, type=str(type_)) for name, type_ in zip(*signature(cursor, text), strict=True))
 
         return self._read(bind)
 
@@ -228,12 +229,11 @@ class DuckDBReader:
 
 
 def _one_select(cursor: duckdb.DuckDBPyConnection, text: str) -> duckdb.Statement:
-    """The one statement of a text, parsed: `execute` would run every statement of it."""
-    statements = cursor.extract_statements(text)
-    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+    try:
+        return one_select(cursor, text)
+    except NotOneSelect as error:
         message = "only one SELECT can be read"
-        raise WarehouseError(message, kind="permanent", scope="statement", code="W608", remedy="give a single SELECT")
-    return statements[0]
+        raise WarehouseError(message, kind="permanent", scope="statement", code="W608", remedy="give a single SELECT") from error
 
 
 def _catalog(schemas: frozenset[str], tables: list[Row], views: list[Row], columns: list[Row]) -> Catalog:

@@ -132,9 +132,6 @@ class DuckDBTransaction:
         try:
             with self._gate.open():
                 found = signature(self._cursor, f"FROM {relation(schema, name)}")
-                if found is None:
-                    seen = self._cursor.table(relation(schema, name))
-                    found = seen.columns, seen.types
         except DRIVER_ERRORS as error:
             self._state = "dead"
             raise classify(error) from error  # type: ignore[arg-type]
