@@ -6,9 +6,14 @@ What typer would refuse, and every type that is not plain, goes its own way; so 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+_NUMBERS: Final = {int: re.compile(r"[0-9]{1,9}"), float: re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")}
+"""Numbers that mean the same to everybody who reads them."""
 
 
 def quicken(command: Any) -> None:
@@ -63,14 +68,33 @@ def _plain(kind: Any, said: Any, value: Any) -> Any:
         return value
     if kind is str and isinstance(value, str):
         return value
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _member(kind, value)
+    if kind in _NUMBERS:
+        return _number(kind, said, value)
     if kind == list[str] and isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return list(value)
-    if kind is Path and isinstance(value, str) and _may_be_read(value, said):
+    if kind is Path and isinstance(value, str | Path) and _may_be_read(value, said):
         return Path(value)
     return None
 
 
-def _may_be_read(value: str, said: Any) -> bool:
-    if said.exists or not said.file_okay or not said.dir_okay or said.writable:
+def _member(kind: type[Enum], value: Any) -> Enum | None:
+    return next((member for member in kind if value in (member, member.value)), None)
+
+
+def _number(kind: type[int | float], said: Any, value: Any) -> int | float | None:
+    if type(value) is not kind and not (isinstance(value, str) and _NUMBERS[kind].fullmatch(value)):
+        return None
+    number = kind(value)
+    return number if (said.min is None or number >= said.min) and (said.max is None or number <= said.max) else None
+
+
+def _may_be_read(value: str | Path, said: Any) -> bool:
+    if said.exists:
         return False
-    return not Path(value).exists() or os.access(value, os.R_OK)
+    path = Path(value)
+    if not path.exists():
+        return True
+    kind = (said.file_okay or not path.is_file()) and (said.dir_okay or not path.is_dir())
+    return kind and os.access(path, os.R_OK) and (not said.writable or os.access(path, os.W_OK))

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from interlock.engine.cli.invocation import invoke
+
 PROGRAM = """
 import contextlib, io, json, sys
 before = set(sys.modules)
@@ -83,7 +85,20 @@ def test_help_that_is_laid_out_anew_imports_no_warehouse(tmp_path: Path) -> None
 
 
 def test_plain_values_are_read_without_pydantic(shop: Path) -> None:
-    assert "pydantic" not in foreign(imported(shop, "ls", "--select", "fct_orders", "--target", "dev", "--project", "."))
+    for words in (
+        ["ls", "--select", "fct_orders", "--target", "dev", "--project", "."],
+        ["run", "--threads", "2", "--wait", "0.5", "--target", "nowhere"],
+        ["compile", "--format", "github"],
+        ["audit", "log"],
+        ["report", "--out", "page.html"],
+    ):
+        assert "pydantic" not in foreign(imported(shop, *words)), words
+
+
+@pytest.mark.parametrize("words", [["--threads", "0"], ["--threads", "1.5"], ["--threads", "x"], ["--wait", "-1"]], ids=" ".join)
+def test_a_number_that_is_not_right_is_still_refused(words: list[str], shop: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["run", *words, "--project", str(shop)]) == 2
+    assert f"Invalid value for '{words[0]}'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("words", [["compile"], ["ls"], ["status"]], ids=" ".join)
