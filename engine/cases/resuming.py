@@ -10,7 +10,7 @@ import msgspec
 from interlock.engine.cases.running import result_of
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.results import Progress, RunResult
-from interlock.engine.runner.attempt import Attempt
+from interlock.engine.runner.bench import Attempt
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.resuming import resume
 

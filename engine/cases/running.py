@@ -14,8 +14,8 @@ from interlock.engine.ledger.places import ledger_directory
 from interlock.engine.planner.plan import Item, PlanBody
 from interlock.engine.results import ModelResult, Progress, RunResult
 from interlock.engine.runner.apply import Applied, compared, now_of, run
-from interlock.engine.runner.attempt import Attempt, InDoubt, Refuse
 from interlock.engine.runner.authority import demand, look
+from interlock.engine.runner.bench import Attempt, InDoubt, Refuse
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import load
 from interlock.engine.runner.selection import Request

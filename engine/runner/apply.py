@@ -23,8 +23,8 @@ from interlock.engine.planner.edits import Texts
 from interlock.engine.planner.observe import Unreadable, read_bodies
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.runner import genesis
-from interlock.engine.runner.attempt import Attempt
 from interlock.engine.runner.authority import Sight, demand, look
+from interlock.engine.runner.bench import Attempt
 from interlock.engine.runner.carry import Carried, Order, carry_out
 from interlock.engine.runner.ground import Ground, discover
 from interlock.engine.runner.planning import Planned, load, make_plan, save

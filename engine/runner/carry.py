@@ -9,7 +9,7 @@ from typing import Literal
 
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.runner.answers import Setting
-from interlock.engine.runner.attempt import Attempt, Bench
+from interlock.engine.runner.bench import Attempt, Bench
 from interlock.engine.runner.schedule import Work, keys, run_all
 from interlock.engine.runner.seal import close_run
 from interlock.engine.runner.sources import Sources

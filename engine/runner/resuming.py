@@ -14,8 +14,8 @@ from interlock.engine.ledger.subjects import RunFold
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.runner import genesis
 from interlock.engine.runner.apply import Applied, Site, carry_on, demand_no_doubt, differences_now, finding_of, settle_open, site
-from interlock.engine.runner.attempt import Attempt
 from interlock.engine.runner.authority import Sight, demand
+from interlock.engine.runner.bench import Attempt
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import Planned, load
 from interlock.engine.runner.settle import Settled

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from interlock.engine.planner.plan import Item
-from interlock.engine.runner.attempt import SETTLING, STEPS, Attempt, Bench, InDoubt, go, refuse
+from interlock.engine.runner.attempt import SETTLING, STEPS, go, refuse
+from interlock.engine.runner.bench import Attempt, Bench, InDoubt
 from interlock.engine.runner.together import carry_together, is_small
 from interlock.machines.evidence import RefuseEvidence
 from interlock.machines.model_run import ModelRun

@@ -13,7 +13,8 @@ from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.subjects import AttemptFold, RunFold
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.answers import Setting
-from interlock.engine.runner.attempt import SETTLING, Attempt, Bench, InDoubt, go, refuse
+from interlock.engine.runner.attempt import SETTLING, go, refuse
+from interlock.engine.runner.bench import Attempt, Bench, InDoubt
 from interlock.engine.runner.seal import close_run
 from interlock.engine.warehouse.protocol import Session
 from interlock.machines.evidence import Absent, Digests, RefuseEvidence, ScopeEnd

@@ -10,7 +10,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 
 from interlock.engine.planner.observe import Unreadable, read_published
 from interlock.engine.planner.plan import Item
-from interlock.engine.runner.attempt import STEPS, Answer, Attempt, Bench, Effect, abandon, fill, find, found_as, go, heads_wanted, move_of
+from interlock.engine.runner.attempt import STEPS, go
+from interlock.engine.runner.bench import Answer, Attempt, Bench, Effect
+from interlock.engine.runner.writing import abandon, fill, find, found_as, heads_wanted, move_of
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.protocol import WarehouseError
 from interlock.machines.permits import CommitPermit

@@ -150,21 +150,21 @@ OF_AUTHORITY = (
 OF_SETTLING = (
     of_runner(
         "an unread receipt is an absent one",
-        "attempt",
+        "writing",
         'return InDoubt(because=f"the outcome of COMMIT is not known, and the receipt cannot be read: {unread}")',
         "return found_as(attempt, HeadRow(model=model, receipt=None, token=None, generation=None), None, error)",
         f"{HISTORY}test_receipts_that_cannot_be_read_leave_the_outcome_open_until_they_can",
     ),
     of_runner(
         "nothing is ever found",
-        "attempt",
+        "writing",
         "if body is not None and body.anchor == anchor and row.receipt is not None:",
         "if False:",
         f"{HISTORY}test_a_failed_warn_check_survives_a_kill_between_commit_and_its_record",
     ),
     of_runner(
         "any receipt is ours",
-        "attempt",
+        "writing",
         "if body is not None and body.anchor == anchor and row.receipt is not None:",
         "if body is not None and row.receipt is not None:",
         f"{HISTORY}test_a_log_cut_by_its_last_bytes_takes_a_write_back_that_was_not_on_record",
@@ -307,7 +307,7 @@ OF_WRITING = (
     ),
     of_runner(
         "the fence touches no row and nobody minds",
-        "attempt",
+        "writing",
         "    if control.rows_touched(moved) != 1:",
         "    if False:",
         "tests/runner/test_doors.py",
@@ -321,14 +321,14 @@ OF_WRITING = (
     ),
     of_runner(
         "a transient error is retried after a write",
-        "attempt",
+        "writing",
         "and not _APPLIES & answers.keys()",
         "",
         f"{HISTORY}test_a_transient_error_is_retried_before_a_write_and_never_after_one",
     ),
     of_runner(
         "a transient error is retried for ever",
-        "attempt",
+        "writing",
         "and tries < TRIES_MAX ",
         "",
         f"{HISTORY}test_a_transient_error_is_retried_before_a_write_and_never_after_one",

@@ -20,8 +20,8 @@ from tests.faults.test_histories import FILES, NEWS, ended_well, ledger, rows
 
 from interlock.engine.ledger.reader import entries
 from interlock.engine.planner.facts import Facts
-from interlock.engine.runner import apply, attempt, carry, planning, schedule, seal
-from interlock.engine.runner.attempt import Attempt, Bench, Refuse
+from interlock.engine.runner import apply, carry, planning, schedule, seal, writing
+from interlock.engine.runner.bench import Attempt, Bench, Refuse
 from interlock.engine.runner.planning import Planned
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 from interlock.engine.warehouse.duckdb.session import DuckDBSession
@@ -125,7 +125,7 @@ def of_a_read_that_moved(patch: pytest.MonkeyPatch) -> None:
 
 
 def of_a_commit_that_was_never_seen(patch: pytest.MonkeyPatch) -> None:
-    publish = attempt._publish
+    publish = writing._publish
     written: dict[str, Any] = {}
 
     def told(at: Attempt, transaction: Any, body: Any) -> Any:
@@ -135,8 +135,8 @@ def of_a_commit_that_was_never_seen(patch: pytest.MonkeyPatch) -> None:
     def trusting(at: Attempt, error: object = None) -> CommitEvidence:
         return CommitEvidence(anchor=at.machine.anchor or "", receipt=RolledBack(body=written[at.machine.subject]))
 
-    patch.setattr(attempt, "_publish", told)
-    patch.setattr(attempt, "find", trusting)
+    patch.setattr(writing, "_publish", told)
+    patch.setattr(writing, "find", trusting)
 
 
 def of_nothing_prepared(patch: pytest.MonkeyPatch) -> None:
@@ -232,7 +232,7 @@ def test_a_head_that_does_not_say_what_its_receipt_says_is_no_checkpoint(shop: P
 
 def test_a_refusal_without_proof_leaves_the_run_open(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """proof_says_nothing_was_written."""
-    failed = attempt._failed
+    failed = writing._failed
 
     def unproved(*given: Any) -> Refuse:
         answer = failed(*given)
@@ -240,7 +240,7 @@ def test_a_refusal_without_proof_leaves_the_run_open(shop: Path, monkeypatch: py
 
     world.lay(shop, {"models/b.sql": "SELECT count(*) AS n, CAST('x' || count(*) AS INTEGER) AS m FROM a"})
     with monkeypatch.context() as patch:
-        patch.setattr(attempt, "_failed", unproved)
+        patch.setattr(writing, "_failed", unproved)
         assert world.command(shop, "run").exit == 1
     (run,) = ledger(shop).fold.open.values()
     assert {each.model: each.state for each in run.attempts.values()} == {"a": "checkpointed", "b": "bootstrapping"}

@@ -17,7 +17,7 @@ from tests.faults.sweep import Server
 
 from interlock.engine import faults
 from interlock.engine.ledger.reader import LedgerWhole, entries, read
-from interlock.engine.runner import attempt, carry
+from interlock.engine.runner import attempt, bench, carry, writing
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 from interlock.engine.warehouse.duckdb.session import DuckDBSession
 from interlock.engine.warehouse.protocol import WarehouseError
@@ -414,13 +414,13 @@ def test_a_transient_error_is_retried_before_a_write_and_never_after_one(
 ) -> None:
     unwell = Unwell(point, times)
     with monkeypatch.context() as patch:
-        patch.setattr(carry, "Bench", lambda **told: attempt.Bench(**told, pause=lambda _: None))
+        patch.setattr(carry, "Bench", lambda **told: bench.Bench(**told, pause=lambda _: None))
         patch.setattr(faults, "_device", unwell)
         answer = world.command(shop, "run")
     if tried is None:
         demand(answer, 3)
         assert '"code":"W610"' in answer.out
-        assert unwell.raised == (attempt.TRIES_MAX if times > attempt.TRIES_MAX else 1)
+        assert unwell.raised == (writing.TRIES_MAX if times > writing.TRIES_MAX else 1)
     else:
         demand(answer, 0)
         (record,) = [entry.evidence for _, entry in records(shop) if entry.event == "commit" and entry.subject == "a#1"][1:]
