@@ -16,7 +16,8 @@ def system_clock() -> datetime:
 
 def stamp(moment: datetime) -> str:
     """A moment as text: UTC, microseconds, `Z`."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    at = moment if moment.tzinfo is UTC else moment.astimezone(UTC)  # mostly it is, and each record asks
+    return at.isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def moment(text: str) -> datetime:

@@ -17,7 +17,8 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -102,9 +103,32 @@ def floors(site: Site) -> None:
         shutil.copy(site.folder / "given.duckdb", database)
         command = [sys.executable, str(HERE / "floor.py"), str(site.folder), str(database), str(threads)]
         site.note(f"floor, {threads} threads" if threads > 1 else "floor, 1 thread", measured([*command, "first"], cwd=site.folder))
+    if CORES > 1:
+        site.note(f"floor, {CORES} at once", _at_once(site))
     site.rows_arrive(database)
     command = [sys.executable, str(HERE / "floor.py"), str(site.folder), str(database), "1", "second"]
     site.note("floor, new rows", measured(command, cwd=site.folder))
+
+
+def _at_once(site: Site) -> Measured:
+    """As many floors as there are cores, each with one thread and a database of its own: how many cores these really are.
+
+    Of real ones each floor takes as long as it does alone. Two halves of one give little more than one core's work, and no product that
+    does more than the floor can then be close to it by using both.
+    """
+    databases = [site.folder / f"floor-{number}.duckdb" for number in range(CORES)]
+    for database in databases:
+        shutil.copy(site.folder / "given.duckdb", database)
+
+    def one(database: Path) -> Measured:
+        return measured([sys.executable, str(HERE / "floor.py"), str(site.folder), str(database), "1", "first"], cwd=site.folder)
+
+    with ThreadPoolExecutor(CORES) as pool:
+        runs = list(pool.map(one, databases))
+    for path in site.folder.glob("floor-*.duckdb*"):
+        path.unlink()
+    failed = next((run for run in runs if run.exit_code), runs[0])
+    return replace(failed, wall=max(run.wall for run in runs), cpu=statistics.mean(run.cpu for run in runs))
 
 
 def product(site: Site) -> None:

@@ -6,6 +6,7 @@ and CPU of the state machines for each model's run.
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterator
 from itertools import cycle, islice
 from pathlib import Path
 
+from interlock.engine.cli.invocation import GARBAGE
 from interlock.engine.clock import system_clock
 from interlock.engine.ledger.reader import LedgerWhole, entries, read
 from interlock.engine.ledger.writer import Ledger
@@ -83,6 +85,7 @@ def machines(sample: list[Entry]) -> tuple[int, Callable[[], None]]:
 
 def main(directory: str, count: str) -> None:
     """Measure, and print."""
+    gc.set_threshold(GARBAGE, *gc.get_threshold()[1:])  # as every command has it
     found = read(Path(directory))
     assert isinstance(found, LedgerWhole)
     folded, _ = taken(lambda: read(Path(directory)))
