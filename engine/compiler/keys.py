@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from interlock.engine.compiler.unit import Surroundings, Unit
 
 _POSITIONS = frozenset({"row_number", "ntile", "first_value", "last_value", "nth_value", "lag", "lead"})
+_MOSTLY = ORDERED | _POSITIONS
+_STRICTLY = _MOSTLY | PICKED | FLOATING | SUMS
 
 
 def unsettled_in(unit: Unit, around: Surroundings, *, strict: bool = False) -> tuple[Unsettled, ...]:
@@ -32,11 +34,18 @@ def unsettled_in(unit: Unit, around: Surroundings, *, strict: bool = False) -> t
     if reading is None:
         return ()
     strict = strict or (not isinstance(unit.file, SeedFile) and unit.file.deterministic)
-    suspects = ORDERED | PICKED | _POSITIONS | (FLOATING | SUMS if strict else frozenset())
-    if not (reading.by_place or {"LIMIT", "DISTINCT"} & reading.notes or any(call.name in suspects for call in reading.calls)):
+    if not _may_be_unsettled(reading, strict=strict):
         return ()
     orders = _orders(unit, around, ties=strict, sums=_sums(unit, around, reading) if strict else None)
     return () if orders is None else tuple(orders.unsettled())
+
+
+def _may_be_unsettled(reading: Reading, *, strict: bool) -> bool:
+    """Whether a second walk is worth it. Of what has an order only ties are left to chance, and `strict` alone asks for these."""
+    if reading.picks or reading.by_place:
+        return True
+    suspects = _STRICTLY if strict else _MOSTLY
+    return any(call.name in suspects and (strict or not call.ordered) for call in reading.calls)
 
 
 def floats_in(unit: Unit, around: Surroundings) -> tuple[str, ...]:

@@ -93,6 +93,8 @@ class Orders:
         kind = value.get("type")
         if kind == "COLUMN_REF" or kind == "VALUE_CONSTANT":  # noqa: PLR1714 - most nodes are one of these
             return
+        if type(kind) is not str:  # the size of a sample has a type too, and it is no node
+            kind = None
         if kind in QUERIES:
             found += self._modifiers(value)
             owner = value if kind == "SELECT_NODE" else None

@@ -265,7 +265,7 @@ def parts_of(tree: Any) -> Iterator[Tree]:
         for part in tree:
             yield from parts_of(part)
     elif isinstance(tree, dict):
-        if "type" in tree:
+        if isinstance(tree.get("type"), str):  # the size of a sample has a type too, and it is no expression
             yield tree
         if tree.get("type") != "SUBQUERY":
             for part in tree.values():

@@ -38,7 +38,6 @@ _COMPARED: Final = frozenset(
 _LOOKED_AT: Final = frozenset(
     {
         "BASE_TABLE",
-        "COLUMN_REF",
         *_COMPARED,
         "FUNCTION",
         "JOIN",
@@ -74,6 +73,7 @@ class Call(NamedTuple):
     arguments: int
     table: bool
     ordered: bool
+    """It says in which order it takes rows; of a window function, its window does or its arguments do."""
 
 
 class Problem(NamedTuple):
@@ -119,6 +119,8 @@ class Reading:
         self.parameters: list[tuple[str, int | None]] = []
         self.notes: set[str] = set()
         self.samples: list[int | None] = []
+        self.picks = False
+        """Whether something takes some rows and leaves others: LIMIT, OFFSET, DISTINCT ON."""
         self.by_place = False
         """Whether a join goes by the place of rows, or takes one of several that fit."""
         self.bound_to: dict[int, Cte | None] = {}
@@ -130,6 +132,7 @@ class Reading:
         self._visit(self.root, {})
 
     def _visit(self, value: Any, scope: Scope) -> None:
+        # Exact types: they come from a decoder, and this is the hottest walk of the compiler.
         if type(value) is list:
             for part in value:
                 if type(part) is dict or type(part) is list:
@@ -141,21 +144,29 @@ class Reading:
         if type(kind) is str:
             # The decoder makes a text for each: one for all of a kind is a quarter of a tree less.
             value["type"] = kind = sys.intern(kind)
-            if "class" in value:
-                value["class"] = sys.intern(value["class"])
+            category = value.get("class")
+            if category is not None:
+                value["class"] = category = sys.intern(category)
+            if kind == "COLUMN_REF":  # most nodes are one of these two, and have none below
+                self._column(value)
+                return
+            if kind == "VALUE_CONSTANT":
+                return
             if "cte_map" in value:
                 scope = self._query(value, kind, scope)
-            else:
+            elif kind in _LOOKED_AT or category == "WINDOW":
                 self._look(value, kind, scope)
-                if kind == "COLUMN_REF" or kind == "VALUE_CONSTANT":  # noqa: PLR1714 - most nodes are one of these, and have none below
-                    return
         for key, part in value.items():
-            # Exact types: they come from a decoder, and this is the hottest line of the compiler.
             if (type(part) is dict or type(part) is list) and part and key not in NO_NODES:
                 if key == "right" and kind == "RECURSIVE_CTE_NODE":
                     self._visit(part, {**scope, value["cte_name"].lower(): Cte({"query_node": value}, scope)})
                 else:
                     self._visit(part, scope)
+
+    def _column(self, node: Tree) -> None:
+        names = node.get("column_names", ())
+        if len(names) == 1 and names[0].lower() in CLOCK_WORDS:
+            self.calls.append(Call(names[0].lower(), offset_of(node), 0, table=False, ordered=True))
 
     def _query(self, node: Tree, kind: str, scope: Scope) -> Scope:
         if kind not in QUERIES:
@@ -181,8 +192,10 @@ class Reading:
             match modifier.get("type"):
                 case "LIMIT_MODIFIER" | "LIMIT_PERCENT_MODIFIER":
                     self.notes.add("LIMIT")
+                    self.picks = True
                 case "DISTINCT_MODIFIER":
                     self.notes.add("DISTINCT")
+                    self.picks = self.picks or bool(modifier.get("distinct_on_targets"))
         if "qualify" in node:
             self.notes.add("QUALIFY")
         if node.get("group_expressions") or node.get("aggregate_handling") == "FORCE_AGGREGATES":
@@ -200,14 +213,8 @@ class Reading:
             self.samples.append(offset)
 
     def _look(self, node: Tree, kind: str, scope: Scope) -> None:
-        if kind not in _LOOKED_AT and node.get("class") != "WINDOW":
-            return
         offset = offset_of(node)
         match kind:
-            case "COLUMN_REF":
-                names = tuple(node.get("column_names", ()))
-                if len(names) == 1 and names[0].lower() in CLOCK_WORDS:
-                    self.calls.append(Call(names[0].lower(), offset, 0, table=False, ordered=True))
             case "BASE_TABLE":
                 self._base_table(node, scope, offset)
             case "SHOW_REF":
@@ -250,7 +257,8 @@ class Reading:
                     self.by_place = True
             case _ if node.get("class") == "WINDOW":
                 self.notes.add("window")
-                self.calls.append(Call(node.get("function_name", "").lower(), offset, 0, table=False, ordered=True))
+                ordered = bool(node.get("orders") or node.get("arg_orders"))
+                self.calls.append(Call(node.get("function_name", "").lower(), offset, 0, table=False, ordered=ordered))
 
     def _comparison(self, node: Tree) -> None:
         if node["type"] in {"COMPARE_BETWEEN", "COMPARE_LESSTHANOREQUALTO", "COMPARE_GREATERTHANOREQUALTO"}:

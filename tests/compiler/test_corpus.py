@@ -10,6 +10,7 @@ import pytest
 from tests.compiler.nullable import proved
 from tests.compiler.projects import AS_OF, CONFIG, SOURCES, compiled
 
+from interlock.engine.compiler import keys
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.project.project import Variable
 
@@ -53,8 +54,8 @@ def queries() -> dict[str, str]:
 QUERIES = queries()
 
 
-@pytest.fixture(scope="module")
-def shop(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
+def files_of(sidecar: str = "") -> dict[str, str]:
+    """A project with a model for each query."""
     files = {
         "interlock.toml": CONFIG + VARS,
         "sources.toml": SOURCES,
@@ -64,10 +65,16 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
         **{f"models/{name}.sql": text for name, text in EPHEMERALS.items()},
         **{f"models/{name}.toml": 'materialized = "ephemeral"\n' for name in EPHEMERALS},
         **{f"models/q_{index}.sql": text for index, text in enumerate(QUERIES.values())},
+        **{f"models/q_{index}.toml": sidecar for index in range(len(QUERIES)) if sidecar},
     }
     # the database's own name stands for the target's: `here.main.numbers`
     files["interlock.toml"] = files["interlock.toml"].replace("dev.duckdb", "here.duckdb")
-    return compiled(tmp_path_factory.mktemp("shop"), files)
+    return files
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
+    return compiled(tmp_path_factory.mktemp("shop"), files_of())
 
 
 @pytest.fixture(scope="module")
@@ -147,6 +154,19 @@ def test_dependencies_are_those_that_the_engine_finds(shop: Compiled, by_hand: d
         assert {name.rpartition(".")[2] for name in (*model.references, *model.sources)} == found, text
         compared += 1
     assert compared > len(QUERIES) * 0.8
+
+
+@pytest.mark.parametrize("sidecar", ['materialized = "table"\n', 'materialized = "table"\ndeterministic = true\n'])
+def test_where_no_second_walk_is_made_it_would_find_nothing(sidecar: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = files_of(sidecar)
+    quick = compiled(tmp_path / "quick", files)
+    asked: list[bool] = []
+    real = keys._may_be_unsettled
+    monkeypatch.setattr(keys, "_may_be_unsettled", lambda reading, *, strict: asked.append(real(reading, strict=strict)) or True)
+    whole = compiled(tmp_path / "whole", files)
+    assert quick.findings == whole.findings
+    assert {name: model.volatile for name, model in quick.models.items()} == {name: model.volatile for name, model in whole.models.items()}
+    assert {True, False} == set(asked)
 
 
 def test_the_corpus_is_wide() -> None:

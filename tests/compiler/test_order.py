@@ -105,6 +105,8 @@ TIES = [
     "select * from (select id, amount from orders union all select id, amount from orders) order by id limit 3",
 ]
 NO_ORDER = [
+    "select id from raw.orders tablesample 50 percent limit 3",
+    "select id, row_number() over () as n from orders using sample reservoir(10 rows) repeatable (1)",
     "select o.id, c.name from raw.orders o positional join raw.customers c",
     "select * from orders limit 3",
     "select * from raw.orders offset 3",
