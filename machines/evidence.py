@@ -218,6 +218,13 @@ class Shrink(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     permission: Literal["allowed", "not_allowed"]
 
 
+class ColumnAdded(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A column that rows gained when they were there already: those up to this watermark, as text, have no value of their own in it."""
+
+    name: str
+    at: str
+
+
 class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What commits with the data and proves the write. Its canonical bytes are stored; their digest is its id."""
 
@@ -282,6 +289,8 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Columns that were promised never to disappear: readers rely on them until a receipt no longer says so."""
     adopted: Literal["yes", "no"] = "no"
     """Whether the rows are as a person took them over, and were never made by the model; a move does not make them so."""
+    added: tuple[ColumnAdded, ...] = ()
+    """Columns that are younger than the rows up to a watermark: there they are compared with nothing."""
 
 
 class Proposed(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="proposed"):

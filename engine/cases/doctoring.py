@@ -168,5 +168,5 @@ def _open_runs(ground: Ground) -> Diagnosis:
         answer="fail",
         said=f"{names}: its process is gone",
         code="G563",
-        remedy="`interlock resume` ends it and does the rest of its plan",
+        remedy="`interlock resume` ends it and does the rest of its plan, if all is still as it was planned; `interlock run` plans anew",
     )

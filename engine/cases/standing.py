@@ -129,7 +129,8 @@ def _run(run: RunFold, *, busy: bool) -> RunStatus:
         why = (
             "it is running"
             if busy
-            else "its process is gone; `interlock resume` ends it and does the rest of its plan, `interlock run` ends it and plans anew"
+            else "its process is gone, and nothing goes on with it by itself: `interlock resume` ends it and does the rest of its plan, "
+            "if all is still as it was planned; `interlock run` ends it and plans anew"
         )
     refusal = run.refusal if run.running_since is None else None
     return RunStatus(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from interlock.engine.version import VERSION
@@ -25,6 +26,9 @@ def main(argv: Sequence[str] | None = None, *, clock: Clock | None = None) -> in
     if arguments == ["--version"]:
         sys.stdout.write(f"interlock {VERSION}\n")
         return 0
+    if argv is None and sys.getfilesystemencoding() != "utf-8" and sys.platform != "win32":
+        # Under such a locale no path outside of ASCII can be written down. Files are UTF-8, and so is all that we read and say.
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - this very program
     try:
         if not arguments or arguments[-1] in ("--help", "-h"):
             from interlock.engine.cli.help_pages import show  # noqa: PLC0415 - for this answer alone

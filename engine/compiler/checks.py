@@ -227,6 +227,14 @@ class CheckBinder:
         found = self._binder.columns_of(f"SELECT {bound} AS ok FROM {self._stands.bound(self._owner)} WHERE {bound}")
         if isinstance(found, NotBound):
             self._not_bound(check, found)
+        elif len(found) != 1:
+            # The engine would join them by AND where rows are counted, so that a row against one of them would not be found.
+            self._finding(
+                check,
+                f"check `{check.name}` is several expressions",
+                f"`*` or `COLUMNS(…)` in it stands for {len(found)} columns",
+                "write out what holds for each column, joined by AND; or a check for each",
+            )
         elif found[0].type != "BOOLEAN":
             self._finding(check, f"check `{check.name}` gives no truth", f"its expression is {found[0].type}", "write a comparison")
         return wrapped(drafted.analysis.rendered(self._stands.run, start=start, end=end).text)

@@ -139,6 +139,19 @@ def target_state(facts: Facts, model: str, seen: RelationSeen | None) -> ModelTa
     return "as_left"
 
 
+def is_made_anew(action: str, body: ReceiptBody | None, place: str) -> bool:
+    """Whether rows that a receipt tells of are made anew: those that stand there, or that stood in this place until somebody dropped them.
+
+    Args:
+        action: of the plan.
+        body: of the newest receipt.
+        place: schema and relation.
+    """
+    if body is None:
+        return False
+    return action in ("replace", "convert") or (action == "create" and body.kind == "table" and body.relation == place)
+
+
 def is_adopted(body: ReceiptBody | None) -> bool:
     """Whether a receipt's rows are as a person took them over. Receipts of before say so by their action alone."""
     return body is not None and (body.adopted == "yes" or body.action == "adopt")

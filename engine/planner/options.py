@@ -9,7 +9,7 @@ import msgspec
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.planner.choice import EXTENDED, Choice, Desk, definition_moved
-from interlock.engine.planner.facts import Facts
+from interlock.engine.planner.facts import Facts, is_made_anew
 from interlock.engine.planner.plan import Options
 
 
@@ -41,7 +41,8 @@ def with_unused(desk: Desk, model: CompiledModel, choice: Choice) -> Choice:
     notes = []
     if name in desk.options.on_change and (why := _no_change(desk, model, choice)):
         notes.append(f"--on-change {name}={desk.options.on_change[name]} changes nothing: {why}")
-    if name in desk.options.allow_shrink and choice.action != "refuse" and (not choice.full or choice.action == "create"):
+    anew = choice.full and is_made_anew(choice.action, desk.facts.body(name), f"{model.schema}.{model.relation}")
+    if name in desk.options.allow_shrink and choice.action != "refuse" and not anew:
         notes.append(f"--allow-shrink {name} changes nothing: no rows that stand there are made anew")
     return msgspec.structs.replace(choice, notes=(*choice.notes, *notes)) if notes else choice
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.compiler.restrict import restricted
 from interlock.engine.planner import checks as check_sql
 from interlock.engine.planner.choice import VALIDITY, Choice, relation_kind
+from interlock.engine.planner.facts import is_made_anew
 from interlock.engine.planner.frame import Frame, key_of, rows_checks, strategy_of, validity_type
 from interlock.engine.planner.plan import Bounds
 from interlock.engine.project.project import ModelFile, SeedFile
@@ -25,7 +28,8 @@ def statements_of(
     content = isinstance(model.file, ModelFile) and model.file.guard == "content"
     extends = choice.action in ("append", "merge", "replace_range", "snapshot")
     statements: list[Statement] = [control.READ_HEADS]
-    if extends or (choice.action in ("recheck", "adopt") and relation_kind(model) == "table") or _shrink_is_asked(choice, body):
+    stands = choice.action in ("recheck", "adopt") and relation_kind(model) == "table"
+    if extends or stands or (choice.action != "create" and _shrink_is_asked(model, choice, body)):
         statements.append(write.count_before(rel, content=content and extends))
     if extends:
         statements += _extend(frame, model, choice, head, rel, cursor, body)
@@ -44,8 +48,8 @@ def statements_of(
     return tuple(statements)
 
 
-def _shrink_is_asked(choice: Choice, body: ReceiptBody | None) -> bool:
-    return choice.full and choice.action != "create" and body is not None
+def _shrink_is_asked(model: CompiledModel, choice: Choice, body: ReceiptBody | None) -> bool:
+    return choice.full and is_made_anew(choice.action, body, f"{model.schema}.{model.relation}")
 
 
 def _cursor(bounds: Bounds | None, choice: Choice) -> write.Cursor | None:
@@ -82,11 +86,29 @@ def _make(frame: Frame, model: CompiledModel, rel: str, cursor: write.Cursor | N
     return [write.create_table(rel, model.sql), write.hold(rel, cursor)]
 
 
-def _compared(model: CompiledModel, body: ReceiptBody | None) -> list[str]:
-    """Columns that existed when rows were written, less those that hold the plan's time."""
+class _Compared(NamedTuple):
+    """Columns that rows are compared over, less those that hold the plan's time: what did not exist when they were written is none."""
+
+    names: list[str]
+    since: dict[str, str]
+    """Of these, those that were added: up to which watermark rows have no value in them."""
+
+    @property
+    def always(self) -> list[str]:
+        """Those that all rows have values in."""
+        return [name for name in self.names if name not in self.since]
+
+    def at(self, watermark: str) -> list[str]:
+        """Over these, rows at the watermark are compared: of a column that was added at this very one, some may be older."""
+        return [name for name in self.names if self.since.get(name) != watermark]
+
+
+def _compared(model: CompiledModel, body: ReceiptBody | None) -> _Compared:
     existed = {column.name.lower() for column in body.shape} if body is not None else set()
     left_out = {name.lower() for name in model.as_of_columns}
-    return [column.name for column in model.columns if column.name.lower() in existed and column.name.lower() not in left_out]
+    added = {each.name.lower(): each.at for each in body.added} if body is not None else {}
+    names = [column.name for column in model.columns if column.name.lower() in existed and column.name.lower() not in left_out]
+    return _Compared(names, {name: added[name.lower()] for name in names if name.lower() in added})
 
 
 def _extend(
@@ -103,7 +125,7 @@ def _extend(
     statements.append(extend.stage(restricted_sql(model, cursor), cursor))
     statements.append(extend.look_delta(cursor, key, old_low=old.low if old else None, old_high=old.high if old else None))
     if model.file.late == "count" and not choice.backfill:
-        statements.append(extend.late(rel, model.sql, cursor, _compared(model, body)))
+        statements.append(extend.late(rel, model.sql, cursor, _compared(model, body).always))
     if choice.action == "append":
         statements += _append(model.file, head, rel, cursor, names, key, _compared(model, body))
     elif choice.action == "merge":
@@ -150,15 +172,15 @@ def _append(
     cursor: write.Cursor,
     names: list[str],
     key: list[str],
-    compared: list[str],
+    compared: _Compared,
 ) -> list[Statement]:
     watermark = head.watermark.high if head.watermark is not None else None
     touched = f"{cursor.name} >= {cursor.at(cursor.low)}" if cursor.low is not None else "TRUE"
     statements = []
     if watermark is not None:
-        statements.append(extend.changed_at_watermark(rel, cursor, watermark, compared, key))
+        statements.append(extend.changed_at_watermark(rel, cursor, watermark, compared.at(watermark), key))
     if key:
-        conflicting = extend.conflicting_keys(rel, key, compared, cursor)
+        conflicting = extend.conflicting_keys(rel, key, compared.always, compared.since, cursor)
         role = "kept_keys" if file.on_conflict == "keep" else conflicting.role
         statements.append(Statement(role=role, text=conflicting.text))
     statements.append(write.fingerprint("print_before", rel, touched))
@@ -167,7 +189,7 @@ def _append(
     else:
         statements.append(extend.insert_new(rel, names, cursor, watermark))
         if watermark is not None:
-            statements.append(extend.insert_ties(rel, names, cursor, watermark, compared))
+            statements.append(extend.insert_ties(rel, names, cursor, watermark, compared.at(watermark)))
     statements.append(write.fingerprint("print_after", rel, touched))
     return statements
 
@@ -213,7 +235,7 @@ def _look(
         return own
     whole = choice.action in ("create", "replace", "convert", "adopt")
     valid = _validity_cursor(model)
-    old = body.watermark if _shrink_is_asked(choice, body) and body is not None else None
+    old = body.watermark if body is not None and _shrink_is_asked(model, choice, body) else None
     keyed = [] if model.kind != "incremental" or not whole else list(key_of(model))
     if model.kind == "snapshot" and choice.action in ("create", "replace", "convert"):
         keyed = list(key_of(model))

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from interlock.engine.planner.checks import PREFIX, because_of
-from interlock.engine.planner.facts import is_adopted
+from interlock.engine.planner.facts import is_adopted, is_made_anew
 from interlock.engine.planner.plan import WRITES_ROWS, Item
 from interlock.engine.warehouse.duckdb.control import rows_touched
 from interlock.engine.warehouse.protocol import Row
@@ -17,6 +17,7 @@ from interlock.machines.evidence import (
     BootstrapEvidence,
     CheckVerdict,
     Column,
+    ColumnAdded,
     Delta,
     Fingerprint,
     HeadSeen,
@@ -125,7 +126,17 @@ def receipt_body(
         ranges=_ranges(item, look, before),
         protected=item.protected if item.action not in ("move", "drop") or before is None else before.protected,
         adopted="yes" if item.action == "adopt" or (item.action in ("move", "recheck") and is_adopted(before)) else "no",
+        added=_added(answers, shape, before) if before is not None and not fresh and item.action != "drop" else (),
     )
+
+
+def _added(answers: Answers, shape: tuple[Column, ...], before: ReceiptBody) -> tuple[ColumnAdded, ...]:
+    """Columns that the relation gained since it was made, and how far the rows went that were there then."""
+    if before.watermark is None or not any(role.startswith("add_column") for role in answers):
+        return before.added
+    there = {column.name.lower() for column in before.shape}
+    at = before.watermark.high
+    return (*before.added, *(ColumnAdded(name=column.name, at=at) for column in shape if column.name.lower() not in there))
 
 
 def left_behind(body: ReceiptBody, old_model: str, old: HeadSeen) -> ReceiptBody:
@@ -286,7 +297,8 @@ def _shrink(
     watermark: Watermark | None,
     before: ReceiptBody | None,
 ) -> Shrink | None:
-    if item.full_refresh != "asked" or item.action not in ("replace", "convert") or before is None or item.relation_kind != "table":
+    anew = is_made_anew(item.action, before, f"{item.schema}.{item.relation}")
+    if item.full_refresh != "asked" or before is None or not anew or item.relation_kind != "table":
         return None
     rows_before = _int(counted.get("rows"))
     return Shrink(

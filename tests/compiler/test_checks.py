@@ -97,6 +97,17 @@ def test_what_can_be_asked_is_compiled(body: str, tmp_path: Path) -> None:
     assert len(found.models["m"].checks) == 1
 
 
+@pytest.mark.parametrize(
+    "expression", ["columns(*) is not null", "columns('id|amount') > 0", "columns(lambda c: c like '%a%') is not null"]
+)
+def test_an_expression_that_is_several_is_refused_since_one_that_fails_would_not_be_seen(expression: str, tmp_path: Path) -> None:
+    """Cases 1524 and 1597."""
+    found = _check(f'expression = "{expression}"', tmp_path)
+    (told,) = errors(found)
+    assert "is several expressions" in told.summary
+    assert "joined by AND" in told.remedy
+
+
 def test_names_are_resolved_and_the_model_means_its_relation(tmp_path: Path) -> None:
     found = _check('sql = "select m.* from m join other on m.id = other.id"', tmp_path, models__other="select 1 as id")
     (check,) = found.models["m"].checks

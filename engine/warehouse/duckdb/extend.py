@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from interlock.engine.warehouse.duckdb.quoting import identifier
 from interlock.engine.warehouse.duckdb.write import DELTA, Cursor, columns_sql, doubles_field, sample_of, watermark_fields, wrapped
@@ -53,10 +53,19 @@ def changed_at_watermark(rel: str, cursor: Cursor, watermark: str, compared: Seq
     return Statement(role="changed_at_watermark", text=f"SELECT {{'rows': count(*), 'sample': {sample}}} FROM ({gone}) AS gone")
 
 
-def conflicting_keys(rel: str, key: Sequence[str], compared: Sequence[str], cursor: Cursor) -> Statement:
-    """Keys of the delta that are there already with other values (append with a key)."""
-    others = [name for name in compared if name not in key]
-    differs = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in others) or "FALSE"
+def conflicting_keys(rel: str, key: Sequence[str], compared: Sequence[str], since: Mapping[str, str], cursor: Cursor) -> Statement:
+    """Keys of the delta that are there already with other values (append with a key).
+
+    Args:
+        rel: quoted name of the target.
+        key: its columns.
+        compared: columns whose values are compared.
+        since: others, that were added: only in rows above a watermark are they compared.
+        cursor: of the delta.
+    """
+    other = {name: f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in (*compared, *since) if name not in key}
+    young = {name: f"(t.{cursor.name} > {cursor.at(at)} AND {other[name]})" for name, at in since.items() if name in other}
+    differs = " OR ".join({**other, **young}.values()) or "FALSE"
     on = same_key(key)
     delta = f"(SELECT * FROM {DELTA} WHERE {cursor.taken()}) AS d"
     sample = sample_of(key, "TRUE")
