@@ -9,12 +9,13 @@ Row = tuple[str | None, ...]
 
 
 class Malformed(Exception):  # noqa: N818 - an answer about the text
-    """The text is not CSV; `line` counts from 1."""
+    """The text is not CSV, or not of the columns that are declared; `line` counts from 1."""
 
-    def __init__(self, line: int, because: str) -> None:
+    def __init__(self, line: int, because: str, remedy: str = "") -> None:
         super().__init__(because)
         self.line = line
         self.because = because
+        self.remedy = remedy
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime
 
 from msgspec import UNSET
@@ -11,6 +11,7 @@ from msgspec import UNSET
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
 from interlock.engine.project.checks import checks_of, contract_of
 from interlock.engine.project.document import Document
+from interlock.engine.project.exact import loss_of
 from interlock.engine.project.files import SeedToml
 from interlock.engine.project.models import check_relation, check_tags
 from interlock.engine.project.names import NAME_RULE, RESERVED_SCHEMAS, is_name
@@ -73,17 +74,19 @@ def seed_of(
             document.report("S104", ("delimiter",), "a quote or a line's end cannot be the delimiter", remedy='write delimiter = ";"')
         return None
     try:
-        header, body = _table(rows(text, delimiter))
+        header, table = _table(rows(text, delimiter))
+        body = [row for _, row in table]
+        declared = _declared(document, file, header)
+        _demand_exact(header, table, declared)
     except Malformed as error:
         lines = text.split("\n")
         excerpt = lines[error.line - 1].rstrip("\r")[:200] if error.line <= len(lines) else ""
         at = Position(path=path, line=error.line, excerpt=excerpt)
-        remedy = "correct the file; it is read as RFC 4180 says"
+        remedy = error.remedy or "correct the file; it is read as RFC 4180 says"
         findings.append(
             Diagnostic(code="S117", summary=f"seed `{name}` cannot be read", because=error.because, remedy=remedy, at=at, subject=name)
         )
         return None
-    declared = _declared(document, file, header)
     columns = tuple(
         SeedColumn(name=column, type=declared.get(column.lower()) or infer(row[index] for row in body))
         for index, column in enumerate(header)
@@ -123,7 +126,22 @@ def seed_of(
     )
 
 
-def _table(found: list[tuple[int, Row]]) -> tuple[tuple[str, ...], list[Row]]:
+def _demand_exact(header: tuple[str, ...], table: list[tuple[int, Row]], declared: Mapping[str, str]) -> None:
+    """A declared type holds each value as it stands in the file, or the file is not read as it."""
+    for index, column in enumerate(header):
+        type_ = declared.get(column.lower(), "")
+        loss = loss_of(type_)
+        if loss is None:
+            continue
+        for line, row in table:
+            cell = row[index]
+            lost = loss(cell) if cell is not None else ""
+            if lost:
+                because = f"`{cell}` of column `{column}` is no {type_}: {lost}"
+                raise Malformed(line, because, "declare a type that holds it, or correct the cell")
+
+
+def _table(found: list[tuple[int, Row]]) -> tuple[tuple[str, ...], list[tuple[int, Row]]]:
     if not found:
         raise Malformed(1, "it has no header")
     header: list[str] = []
@@ -137,7 +155,7 @@ def _table(found: list[tuple[int, Row]]) -> tuple[tuple[str, ...], list[Row]]:
     for line, row in found[1:]:
         if len(row) != width:
             raise Malformed(line, f"the row has {len(row)} cells and the header has {width}")
-    return tuple(header), [row for _, row in found[1:]]
+    return tuple(header), found[1:]
 
 
 def _declared(document: Document | None, file: SeedToml, header: tuple[str, ...]) -> dict[str, str]:
