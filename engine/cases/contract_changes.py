@@ -67,7 +67,9 @@ def _last_applied(ground: Ground) -> tuple[str, dict[str, Item]]:
             continue
         newest = newest or path.stem
         for item in body.items:
-            found.setdefault(item.head_model, item)
+            # What a plan did nothing for, refused, or looks at after publication says nothing of what was promised.
+            if item.action not in ("no_op", "refuse") and item.follows is None and item.model == item.head_model:
+                found.setdefault(item.head_model, item)
     return newest, found
 
 

@@ -194,9 +194,10 @@ def _wishes(
         head = heads.get(name)
         stands = body is not None and head is not None and head.token is not None
         watermark = body.watermark if body is not None and stands else None
-        covered = body.ranges if body is not None and stands else ()
         if watermark is not None and watermark.type != column.type:
-            watermark, covered = None, ()
+            watermark = None
+        # Ranges go with a watermark of their type: a table that was a partition model once has some of another column.
+        covered = body.ranges if body is not None and watermark is not None else ()
         until = until_of(model.file, column.type, as_of)
         is_partition = model.file.strategy == "partition"
         observed = is_partition and until is None and model.file.until != "none" and family(column.type) == "number" and stands

@@ -162,7 +162,7 @@ def _ranges(item: Item, look: Mapping[str, Any], before: ReceiptBody | None) -> 
     if item.action == "drop":
         return ()
     if item.bounds is None or item.action not in WRITES_ROWS:
-        return before.ranges if before is not None else ()
+        return before.ranges if before is not None and item.action not in ("create", "replace", "convert") else ()
     if "low_bucket" not in look:
         return item.bounds.covered
     first = look["low_bucket"]

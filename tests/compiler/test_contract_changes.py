@@ -22,13 +22,14 @@ type = "BIGINT"
 """
 
 
-def changed(root: Path, contract: str) -> dict[str, tuple[str, str, str]]:
+def changed(root: Path, contract: str, *, runs: int = 1) -> dict[str, tuple[str, str, str]]:
     (root / "models").mkdir(parents=True)
     (root / "interlock.toml").write_text(CONFIG)
     (root / "models" / "a.sql").write_text("select 1::bigint as id, 2::bigint as size")
     (root / "models" / "a.toml").write_text(CONTRACT)
     (root / "models" / "b.sql").write_text("select size + 1 as more from a")
-    api.run(api.open_context(root, environment={}))
+    for _ in range(runs):
+        api.run(api.open_context(root, environment={}))
     (root / "models" / "a.toml").write_text(contract)
     found = api.diff_contracts(api.open_context(root, environment={}))
     assert found.exit_code == (3 if any(each.code for each in found.differences) else 0)
@@ -59,6 +60,16 @@ def test_a_column_that_is_no_longer_promised_says_what_it_reaches(tmp_path: Path
 
 def test_nothing_changed(tmp_path: Path) -> None:
     assert changed(tmp_path / "shop", CONTRACT) == {}
+
+
+def test_a_plan_that_did_nothing_for_a_model_promised_nothing_else(tmp_path: Path) -> None:
+    assert changed(tmp_path / "same", CONTRACT, runs=3) == {}
+    found = changed(tmp_path / "gone", 'materialized = "table"\n', runs=3)
+    assert {subject: said for subject, (_, said, _) in found.items()} == {
+        "a.id": "no longer promised (breaking)",
+        "a.size": "no longer promised (breaking)",
+        "a.extra_columns": "allow (breaking)",
+    }
 
 
 def test_without_a_plan_that_was_applied_there_is_nothing_to_compare(tmp_path: Path) -> None:
