@@ -339,6 +339,8 @@ class _Loader:
             if seed is not None:
                 found[name] = seed
                 self.keep(seed, key, alone=self.count() == before and not (sidecar and sidecar[0].findings))
+            else:
+                self.unread[name] = path
         self.orphans(sidecars, tables, "seed", ".csv")
         return lazy_seeds(dict(sorted(found.items())))
 

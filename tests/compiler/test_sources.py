@@ -256,3 +256,19 @@ def test_a_column_that_a_relation_does_not_have_is_told_by_what_it_has(tmp_path:
     found = the(compiled(tmp_path, {"models/m.sql": f"select {written} as x from raw.orders as {alias}"}), "L201")
     assert (found.summary, found.remedy) == (f"`{alias}` has no column `{name}`", remedy)
     assert "`ordered_at`" in found.because
+
+
+@pytest.mark.parametrize("cells", ["", "a,b\n1\n", 'a\n"1\n', "a\n1.5\n"], ids=["empty", "short row", "unclosed", "rounded"])
+def test_what_reads_a_seed_that_cannot_be_read_waits_for_it(cells: str, tmp_path: Path) -> None:
+    """Another place to declare it in would be a wrong way out."""
+    (tmp_path / "seeds").mkdir()
+    (tmp_path / "models").mkdir()
+    (tmp_path / "interlock.toml").write_text(CONFIG)
+    (tmp_path / "seeds" / "s.csv").write_text(cells)
+    (tmp_path / "seeds" / "s.toml").write_text('[columns]\na = "INTEGER"\n' if cells else "")
+    (tmp_path / "models" / "m.sql").write_text("select * from s")
+    project = load(tmp_path, environment={})
+    assert [finding.code for finding in project.findings] == ["S117"]
+    found = compile_project(project, project.targets["dev"], as_of=AS_OF)
+    assert [(finding.code, finding.subject) for finding in found.findings] == [("L220", "m")]
+    assert "seeds/s.csv" in found.findings[0].because
