@@ -18,9 +18,6 @@ from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import load, newest_plans
 from interlock.machines.evidence import Difference
 
-PLANS_MAX = 200
-"""How many saved plans are looked through for what each model promised last."""
-
 
 def contract_changes(ground: Ground) -> tuple[str, tuple[Difference, ...]]:
     """The newest plan that was applied, and how contracts changed since; a breaking change has the code C305, a compatible one none.
@@ -56,7 +53,8 @@ def _last_applied(ground: Ground) -> tuple[str, dict[str, Item]]:
     fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
     newest = ""
     found: dict[str, Item] = {}
-    for path in newest_plans(ground.directory)[:PLANS_MAX]:
+    named: set[str] = set()
+    for path in newest_plans(ground.directory):
         if not fold.is_spent(path.stem):
             continue
         try:
@@ -70,6 +68,10 @@ def _last_applied(ground: Ground) -> tuple[str, dict[str, Item]]:
             # What a plan did nothing for, refused, or looks at after publication says nothing of what was promised.
             if item.action not in ("no_op", "refuse") and item.follows is None and item.model == item.head_model:
                 found.setdefault(item.head_model, item)
+        # However long ago it was: a promise that is not looked for far enough would count as none.
+        named = named or {item.head_model for item in body.items}
+        if named <= found.keys():
+            break
     return newest, found
 
 
