@@ -161,6 +161,8 @@ class _Demands:
                 "name a DATE or TIMESTAMP column, or compare columns",
                 "updated_at",
             )
+        elif column is not None:
+            self.length(column, "until", self.model.until)
         for name in self.model.compare:
             self.present(name, "compare", "L222")
 

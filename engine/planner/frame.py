@@ -49,11 +49,16 @@ def key_of(model: CompiledModel) -> tuple[str, ...]:
 
 def validity_type(model: CompiledModel) -> str:
     """Type of a snapshot's validity: that of `updated_at`, or of `$as_of`."""
-    assert isinstance(model.file, ModelFile)
-    if model.file.snapshot_by == "updated_at":
-        (type_,) = (column.type for column in model.columns if column.name.lower() == (model.file.updated_at or "").lower())
-        return type_
-    return "TIMESTAMP WITH TIME ZONE"
+    own = updated_at_column(model)
+    return "TIMESTAMP WITH TIME ZONE" if own is None else own.type
+
+
+def updated_at_column(model: CompiledModel) -> Column | None:
+    """The output column that dates the versions of a snapshot; `None` where columns are compared."""
+    if model.kind != "snapshot" or not isinstance(model.file, ModelFile) or model.file.snapshot_by != "updated_at":
+        return None
+    name = (model.file.updated_at or "").lower()
+    return next((column for column in model.columns if column.name.lower() == name), None)
 
 
 def cursor_column(model: CompiledModel) -> Column | None:

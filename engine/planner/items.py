@@ -9,7 +9,7 @@ from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.planner.choice import VALIDITY, Choice, Desk, definition_moved, files_of, relation_kind
 from interlock.engine.planner.cursors import held_for_want_of_an_end, open_ended, until_of
 from interlock.engine.planner.facts import head_of, target_of
-from interlock.engine.planner.frame import Frame, cursor_column, key_of, rows_checks, strategy_of, validity_type
+from interlock.engine.planner.frame import Frame, cursor_column, key_of, rows_checks, strategy_of, updated_at_column, validity_type
 from interlock.engine.planner.plan import WRITES_ROWS, Bounds, Item
 from interlock.engine.planner.sources import checks_of, freshness_checks, warnings_of
 from interlock.engine.planner.statements import statements_of
@@ -145,7 +145,7 @@ def _columns(model: CompiledModel) -> tuple[Column, ...]:
 
 
 def _bounds(frame: Frame, model: CompiledModel, choice: Choice, head: Head) -> Bounds | None:
-    column = cursor_column(model)
+    column = cursor_column(model) or (updated_at_column(model) if choice.action != "adopt" else None)
     if column is None or choice.action not in (*WRITES_ROWS, "adopt"):
         return None
     if choice.action == "adopt":

@@ -72,12 +72,9 @@ def _make(frame: Frame, model: CompiledModel, rel: str, cursor: write.Cursor | N
     if model.kind == "view":
         return [write.create_view(rel, model.sql)]
     if model.kind == "snapshot":
-        own = (
-            identifier(model.file.updated_at)
-            if model.file.snapshot_by == "updated_at" and model.file.updated_at
-            else write.as_of_literal(frame.as_of)
-        )
-        return [snapshot.create_snapshot(rel, model.sql, valid_from=own, valid_type=validity_type(model))]
+        own = cursor.name if cursor is not None else write.as_of_literal(frame.as_of)
+        created = snapshot.create_snapshot(rel, model.sql, valid_from=own, valid_type=validity_type(model))
+        return [created] if cursor is None else [created, write.hold(rel, cursor)]
     if cursor is None:
         return [write.create_table(rel, model.sql)]
     if choice.backfill:
@@ -118,7 +115,7 @@ def _extend(
     statements = [write.add_column(rel, column, number) for number, column in enumerate(choice.add_columns)]
     key = list(key_of(model))
     if model.kind == "snapshot":
-        return [*statements, *_snapshot(frame, model, rel)]
+        return [*statements, *_snapshot(frame, model, rel, cursor)]
     assert cursor is not None
     assert isinstance(model.file, ModelFile)
     old = head.watermark if choice.action in ("append", "merge") else None
@@ -194,24 +191,30 @@ def _append(
     return statements
 
 
-def snapshot_shape(model: CompiledModel, as_of: str) -> snapshot.SnapshotShape:
-    """How the snapshot tells versions."""
+def snapshot_shape(model: CompiledModel, as_of: str, updated_at: write.Cursor | None) -> snapshot.SnapshotShape:
+    """How the snapshot tells versions.
+
+    Args:
+        model: the snapshot.
+        as_of: the plan's time.
+        updated_at: the column that dates its versions, and its upper end; `None` where columns are compared.
+    """
     assert isinstance(model.file, ModelFile)
     names = tuple(column.name for column in model.columns)
     key = model.file.unique_key
     return snapshot.SnapshotShape(
         columns=names,
         key=key,
-        updated_at=model.file.updated_at if model.file.snapshot_by == "updated_at" else None,
+        updated_at=updated_at,
         compared=model.file.compare or tuple(name for name in names if name not in key and name not in model.as_of_columns),
         valid_type=validity_type(model),
         as_of=write.as_of_literal(as_of),
     )
 
 
-def _snapshot(frame: Frame, model: CompiledModel, rel: str) -> list[Statement]:
+def _snapshot(frame: Frame, model: CompiledModel, rel: str, cursor: write.Cursor | None) -> list[Statement]:
     assert isinstance(model.file, ModelFile)
-    shape = snapshot_shape(model, frame.as_of)
+    shape = snapshot_shape(model, frame.as_of, cursor)
     touched = "TRUE" if model.file.hard_deletes == "close" else extend.touched_by_key(shape.key)
     statements = [
         extend.stage(model.sql, None),

@@ -34,8 +34,8 @@ EFFECT: dict[str, frozenset[Materialization]] = {
     "lookback": _INCREMENTAL,
     "partition": _INCREMENTAL,
     "partition_column": _INCREMENTAL,
-    "until": _INCREMENTAL,
-    "future": _INCREMENTAL,
+    "until": _HISTORY,
+    "future": _HISTORY,
     "late": _INCREMENTAL,
     "on_conflict": _INCREMENTAL,
     "on_change": _HISTORY,
@@ -285,8 +285,13 @@ class _Reader:
                 self.missing("updated_at", 'snapshot_by is "updated_at"', 'updated_at = "updated_at", the row\'s own time of change')
             if values("compare") is not None:
                 self.conflict("compare", "changes are seen by updated_at", 'take it out, or set snapshot_by = "columns"')
-        elif by == "columns" and values("updated_at") is not None:
-            self.conflict("updated_at", "changes are seen by columns", 'take it out, or set snapshot_by = "updated_at"')
+        elif by == "columns":
+            if values("updated_at") is not None:
+                self.conflict("updated_at", "changes are seen by columns", 'take it out, or set snapshot_by = "updated_at"')
+            for key in ("until", "future"):
+                if self.keys.given(key):
+                    self.conflict(key, "versions are dated by the plan, not by the rows", 'take it out, or set snapshot_by = "updated_at"')
+        self.until()
         compare, document = self.keys.find("compare")
         if document is not None:
             columns_of(document, ("compare",), compare)

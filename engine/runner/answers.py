@@ -110,7 +110,7 @@ def receipt_body(
         rows_written=written,
         rows_deleted=deleted,
         rows_held=held if moves_rows else (before.rows_held if before is not None and carried is not None else 0),
-        rows_late=_int(_struct(answers, "late").get("late")),
+        rows_late=_int((_struct(answers, "late") or _unmoved(delta_look)).get("late")),
         rows_stale=_int(_struct(answers, "late").get("stale")),
         rows_kept=_int(_struct(answers, "kept_keys").get("rows")),
         rows_gone=_int(delta_look.get("gone")),
@@ -177,6 +177,11 @@ def _struct(answers: Answers, role: str) -> Mapping[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def _unmoved(delta_look: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Of a snapshot's delta: rows that changed though their own time did not move, or went back."""
+    return delta_look.get("unmoved") or {}
+
+
 def _int(value: Any) -> int | None:
     return None if value is None else int(value)
 
@@ -225,7 +230,8 @@ def _delta(item: Item, look: Mapping[str, Any], delta_look: Mapping[str, Any], a
     else:
         return None
     changed, conflicting = _struct(answers, "changed_at_watermark"), _struct(answers, "conflicting_keys")
-    stuck, doubles = _int(seen.get("stuck")), seen.get("doubles") or {}
+    unmoved, doubles = _unmoved(seen), seen.get("doubles") or {}
+    stuck = _int(unmoved.get("stuck"))
     samples = [
         f"{words}: {text}"
         for words, text in (
@@ -234,7 +240,7 @@ def _delta(item: Item, look: Mapping[str, Any], delta_look: Mapping[str, Any], a
             ("beyond", seen.get("beyond_sample") if beyond else None),
             ("changed", changed.get("sample") if changed.get("rows") else None),
             ("conflicting", conflicting.get("sample") if conflicting.get("rows") else None),
-            ("changed without a new time", seen.get("stuck_sample") if stuck else None),
+            ("changed without a new time", unmoved.get("stuck_sample") if stuck else None),
         )
         if text
     ]
@@ -264,8 +270,10 @@ def _watermark(
         return None
     if seen.get("high") is None or seen.get("low") is None:
         return carried if item.action in _EXTENDS else None
-    type_ = item.bounds.type if item.bounds is not None else item.columns[-1].type
-    column = item.bounds.column if item.bounds is not None else ""
+    # The watermark of a snapshot is that of its versions.
+    bounds = item.bounds if item.kind == "incremental" else None
+    type_ = bounds.type if bounds is not None else item.columns[-1].type
+    column = bounds.column if bounds is not None else ""
     return Watermark(type=type_, low=str(seen["low"]), high=str(seen["high"]), column=column)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interlock.engine.warehouse.duckdb.extend import same_key
 from interlock.engine.warehouse.duckdb.quoting import identifier
-from interlock.engine.warehouse.duckdb.write import DELTA, columns_sql, doubles_field, sample_of, wrapped
+from interlock.engine.warehouse.duckdb.write import DELTA, Cursor, columns_sql, doubles_field, sample_of, wrapped
 from interlock.engine.warehouse.protocol import Statement
 from interlock.machines.records import Record
 
@@ -24,7 +24,8 @@ class SnapshotShape(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     columns: tuple[str, ...]
     """Of the query, without validity."""
     key: tuple[str, ...]
-    updated_at: str | None
+    updated_at: Cursor | None
+    """The row's own time, and the end from which on rows are held."""
     compared: tuple[str, ...]
     valid_type: str
     as_of: str
@@ -32,12 +33,21 @@ class SnapshotShape(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     def starts(self, alias: str = "d") -> str:
         """When a delta row's version begins."""
-        own = f"{alias}.{identifier(self.updated_at)}" if self.updated_at else self.as_of
+        own = f"{alias}.{self.updated_at.name}" if self.updated_at else self.as_of
         return f"CAST({own} AS {self.valid_type})"
+
+    def stood_at(self) -> str:
+        """The time of the row that an open version was made from. It begins later where the row had been gone until then."""
+        own = f"t.{self.updated_at.name}, " if self.updated_at else ""
+        return f'coalesce({own}t."valid_from")'
+
+    def is_taken(self) -> str:
+        """A delta row is not held: its time has come. One without a time is refused anyhow."""
+        return f"({self.updated_at.beyond('d')}) IS NOT TRUE" if self.updated_at else "TRUE"
 
 
 def look_snapshot_delta(shape: SnapshotShape, rel: str) -> Statement:
-    """Keys twice or null, rows without a time, rows changed although their time did not move, keys gone at the source."""
+    """Keys twice or null, rows without a time, rows changed although their time did not move or went back, rows held, keys gone."""
     key = shape.key
     nulls = " OR ".join(f"{identifier(name)} IS NULL" for name in key)
     gone = f'SELECT 1 FROM {rel} AS t WHERE t."valid_to" IS NULL AND NOT EXISTS (SELECT 1 FROM {DELTA} AS d WHERE {same_key(key)})'
@@ -47,19 +57,31 @@ def look_snapshot_delta(shape: SnapshotShape, rel: str) -> Statement:
         doubles_field(key, DELTA),
         f"'gone': (SELECT count(*) FROM ({gone}) AS g)",
     ]
-    if shape.updated_at:
-        own = identifier(shape.updated_at)
-        others = [name for name in shape.columns if name not in key]
+    if shape.updated_at is not None:
+        own = shape.updated_at.name
+        others = [name for name in shape.columns if name not in key and identifier(name) != own]
         differs = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in others) or "FALSE"
-        stuck = (
-            f'SELECT {columns_sql(key, "d.")} FROM {DELTA} AS d JOIN {rel} AS t ON {same_key(key)} AND t."valid_to" IS NULL '
-            f'WHERE {shape.starts()} = t."valid_from" AND ({differs})'
+        open_version = f'{rel} AS t ON {same_key(key)} AND t."valid_to" IS NULL'
+        unmoved = (
+            f"SELECT {columns_sql(key, 'd.')}, {shape.starts()} = {shape.stood_at()} AS interlock_stuck FROM {DELTA} AS d "
+            f"JOIN {open_version} WHERE {shape.starts()} <= {shape.stood_at()} AND ({differs})"
         )
+        # One that was taken before there was an end, or by a plan of a later time, is not held: it is there.
+        held = (
+            f"SELECT d.{own} FROM {DELTA} AS d LEFT JOIN {open_version} "
+            f"WHERE ({shape.updated_at.beyond('d')}) AND {shape.starts()} IS DISTINCT FROM {shape.stood_at()}"
+        )
+        counts = [
+            "'stuck': count(*) FILTER (WHERE interlock_stuck)",
+            "'late': count(*) FILTER (WHERE NOT interlock_stuck)",
+            f"'stuck_sample': {sample_of(key, 'interlock_stuck')}",
+        ]
         fields += [
             f"'watermark_nulls': count(*) FILTER (WHERE {own} IS NULL)",
             f"'null_sample': {sample_of(key, f'{own} IS NULL')}",
-            f"'stuck': (SELECT count(*) FROM ({stuck}) AS s)",
-            f"'stuck_sample': (SELECT {sample_of(key, 'TRUE')} FROM ({stuck}) AS s)",
+            f"'unmoved': (SELECT {{{', '.join(counts)}}} FROM ({unmoved}) AS s)",
+            f"'beyond': (SELECT count(*) FROM ({held}) AS h)",
+            f"'beyond_sample': (SELECT {sample_of([shape.updated_at.column], 'TRUE')} FROM ({held}) AS h)",
         ]
     return Statement(role="look_delta", text=f"SELECT {{{', '.join(fields)}}} FROM {DELTA}")
 
@@ -67,7 +89,7 @@ def look_snapshot_delta(shape: SnapshotShape, rel: str) -> Statement:
 def close_versions(shape: SnapshotShape, rel: str) -> Statement:
     """Ends the open version of each row that changed; a plan of an earlier time than its begin ends it where it began."""
     if shape.updated_at:
-        changed = f'{shape.starts()} > t."valid_from"'
+        changed = f"{shape.starts()} > {shape.stood_at()} AND {shape.is_taken()}"
     else:
         changed = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in shape.compared) or "FALSE"
     end = f'greatest({shape.starts()}, t."valid_from")'
@@ -95,6 +117,6 @@ def insert_versions(shape: SnapshotShape, rel: str) -> Statement:
         f'INSERT INTO {rel} ({names}, "valid_from", "valid_to") '
         f"SELECT {columns_sql(shape.columns, 'd.')}, greatest({shape.starts()}, e.interlock_end), NULL FROM {DELTA} AS d "
         f"LEFT JOIN ({ended}) AS e ON {same_key(shape.key, 'e', 'd')} "
-        f'WHERE NOT EXISTS (SELECT 1 FROM {rel} AS t WHERE {same_key(shape.key)} AND t."valid_to" IS NULL)'
+        f'WHERE NOT EXISTS (SELECT 1 FROM {rel} AS t WHERE {same_key(shape.key)} AND t."valid_to" IS NULL) AND {shape.is_taken()}'
     )
     return Statement(role="insert", text=text)

@@ -48,11 +48,12 @@ class Cursor(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Rows that may be taken now."""
         return "TRUE" if self.until is None else f"{self.name} < {self.at(self.until)}"
 
-    def beyond(self) -> str:
+    def beyond(self, alias: str = "") -> str:
         """Rows whose time has not come; infinite ones where there is no upper end."""
+        name = f"{alias}.{self.name}" if alias else self.name
         if self.until is not None:
-            return f"{self.name} >= {self.at(self.until)}"
-        return f"isinf({self.name})" if _can_be_infinite(self.type) else "FALSE"
+            return f"{name} >= {self.at(self.until)}"
+        return f"isinf({name})" if _can_be_infinite(self.type) else "FALSE"
 
     def in_ranges(self) -> str:
         """Rows of the ranges that are replaced."""
