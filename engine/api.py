@@ -188,6 +188,7 @@ def compile_(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str]
         Refused: with all findings, if one is an error.
     """
     from interlock.engine.cases.reading import compiled_for_reading  # noqa: PLC0415
+    from interlock.engine.compiler.collector import paused  # noqa: PLC0415
     from interlock.engine.compiler.kept import briefs  # noqa: PLC0415
     from interlock.engine.runner.ground import stop_on_errors  # noqa: PLC0415
     from interlock.engine.runner.selection import findings_for  # noqa: PLC0415
@@ -196,21 +197,22 @@ def compile_(ctx: Context, *, select: Sequence[str] = (), exclude: Sequence[str]
     compiled, selected, _ = compiled_for_reading(ground, select, exclude)
     findings = findings_for(ground, compiled, selected, whole=not select and not exclude)
     stop_on_errors(findings)
-    views = tuple(
-        CompiledView(
-            model=model.name,
-            kind=model.kind,
-            relation=f"{model.schema}.{model.relation}",
-            path=model.path,
-            columns=model.columns,
-            reads=model.references,
-            sources=model.sources,
-            layer=model.layer,
-            sql=model.sql,
+    with paused():
+        views = tuple(
+            CompiledView(
+                model=model.name,
+                kind=model.kind,
+                relation=f"{model.schema}.{model.relation}",
+                path=model.path,
+                columns=model.columns,
+                reads=model.references,
+                sources=model.sources,
+                layer=model.layer,
+                sql=model.sql,
+            )
+            for model in briefs(compiled.models)
+            if model.name in selected
         )
-        for model in briefs(compiled.models)
-        if model.name in selected
-    )
     return CompileResult(command="compile", outcome="done", exit_code=0, findings=findings, models=views, **_where(ground))
 
 

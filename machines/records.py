@@ -16,8 +16,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 _DECLARED = msgspec.json.Encoder()
-_DOMAINS: dict[tuple[str, int], bytes] = {}
-"""What the bytes of each kind are preceded by; a handful."""
+_BEGUN: dict[tuple[str, int], hashlib._Hash] = {}
+"""Digests of what the bytes of each kind are preceded by, to go on from; a handful."""
 
 
 def canonical(value: object) -> bytes:
@@ -38,10 +38,12 @@ def digest(kind: str, data: bytes, *, version: int = 1) -> str:
         data: the bytes as stored; nothing is ever encoded again to verify.
         version: of the kind's byte format.
     """
-    domain = _DOMAINS.get((kind, version))
-    if domain is None:
-        domain = _DOMAINS[kind, version] = f"interlock:{kind}:{version}\n".encode()
-    return hashlib.sha256(domain + data).hexdigest()
+    begun = _BEGUN.get((kind, version))
+    if begun is None:
+        begun = _BEGUN[kind, version] = hashlib.sha256(f"interlock:{kind}:{version}\n".encode())
+    whole = begun.copy()
+    whole.update(data)
+    return whole.hexdigest()
 
 
 def digest_of(kind: str, value: object, *, version: int = 1) -> str:

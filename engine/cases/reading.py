@@ -9,14 +9,11 @@ from typing import Any
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.diagnostics import Outcome, Refused
-from interlock.engine.ledger.fold import Fold
-from interlock.engine.ledger.reader import LedgerWhole
-from interlock.engine.ledger.since_seal import read_since_seal
 from interlock.engine.outcome import exit_of
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.selection import Request, digests_of_heads, select_in
 from interlock.engine.warehouse.protocol import Reader
-from interlock.machines.evidence import Column
+from interlock.machines.evidence import Column, Digests
 
 PLANS_MAX = 20
 """How far back saved plans are looked through for what sources looked like."""
@@ -64,13 +61,18 @@ def remembered_columns(ground: Ground) -> dict[str, tuple[Column, ...]]:
 def compiled_for_reading(ground: Ground, select: Sequence[str], exclude: Sequence[str]) -> tuple[Compiled, frozenset[str], tuple[str, ...]]:
     """The compiled project and what of it is selected; `state:` is compared with the ledger's word."""
     compiled = compile_offline(ground)
-    fold = Fold()
-    if any("state:" in term for term in (*select, *exclude)):  # nothing else asks the ledger, which can be long
-        ledger = read_since_seal(ground.directory)
-        fold = ledger.fold if isinstance(ledger, LedgerWhole) else fold
-    request = Request(select=tuple(select), exclude=tuple(exclude))
-    selected, said = select_in(ground, compiled, request, digests_of_heads(fold))
+    # Nothing else asks the ledger, which can be long.
+    heads = _heads(ground) if any("state:" in term for term in (*select, *exclude)) else {}
+    selected, said = select_in(ground, compiled, Request(select=tuple(select), exclude=tuple(exclude)), heads)
     return compiled, selected, said
+
+
+def _heads(ground: Ground) -> dict[str, Digests | None]:
+    from interlock.engine.ledger.reader import LedgerWhole  # noqa: PLC0415 - decoders of every record
+    from interlock.engine.ledger.since_seal import read_since_seal  # noqa: PLC0415
+
+    ledger = read_since_seal(ground.directory)
+    return digests_of_heads(ledger.fold) if isinstance(ledger, LedgerWhole) else {}
 
 
 def ended_with(ground: Ground) -> dict[str, Any]:

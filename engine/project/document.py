@@ -14,7 +14,8 @@ from interlock.engine.diagnostics import Diagnostic, Position, Refused, refused
 from interlock.engine.project.positions import KeyPath, key_path, locate
 from interlock.engine.project.unclosed import unclosed
 
-_PIECE = 1 << 16
+_PIECE = 1 << 13
+_LARGE = 1 << 20
 _BOM = "\ufeff"
 _ZERO = re.compile(r"\\(u0000|U00000000|x00)")
 _PLACE = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
@@ -27,10 +28,11 @@ def read_bytes(root: Path, path: str) -> bytes:
         Refused: S101, it cannot be read.
     """
     try:
-        # Ten thousand files: no Path and no file object for each.
+        # Ten thousand files: no Path and no file object for each, and no room for a large one.
         descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_CLOEXEC)
         try:
-            return _all(descriptor)
+            data = os.read(descriptor, _PIECE)
+            return data if len(data) < _PIECE else _all(descriptor, data)
         finally:
             os.close(descriptor)
     except OSError as error:
@@ -40,12 +42,9 @@ def read_bytes(root: Path, path: str) -> bytes:
         ) from error
 
 
-def _all(descriptor: int) -> bytes:
-    data = os.read(descriptor, _PIECE)
-    if len(data) < _PIECE:
-        return data
-    pieces = [data]
-    while data := os.read(descriptor, _PIECE):
+def _all(descriptor: int, first: bytes) -> bytes:
+    pieces = [first]
+    while data := os.read(descriptor, _LARGE):
         pieces.append(data)
     return b"".join(pieces)
 

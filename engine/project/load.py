@@ -449,11 +449,11 @@ def relation_conflicts(project: Project, target: TargetConfig) -> tuple[Diagnost
     for source in project.sources.values():
         if source.path is None and source.database is None:
             place = ((source.schema or target.schema).lower(), (source.identifier or source.name).lower())
-            taken.setdefault(place, (f"source `{source.name}`", source.name))
+            taken.setdefault(place, ("source", source.name))
     findings: list[Diagnostic] = []
-    of_models = {name: ("model", standing(project.models, name)) for name in project.models}
-    of_seeds = {name: ("seed", standing(project.seeds, name)) for name in project.seeds}
-    for name, (kind, file) in sorted({**of_models, **of_seeds}.items()):
+    kinds = dict.fromkeys(project.models, "model") | dict.fromkeys(project.seeds, "seed")
+    for name, kind in sorted(kinds.items()):
+        file = standing(project.models if kind == "model" else project.seeds, name)
         if file.materialized == "ephemeral":
             continue
         schema, relation = file.schema or target.schema, file.alias or name
@@ -463,11 +463,11 @@ def relation_conflicts(project: Project, target: TargetConfig) -> tuple[Diagnost
                 Diagnostic(
                     code="S107",
                     summary=f"`{name}` writes a relation that is taken",
-                    because=f"{taken[place][0]} is {schema}.{relation} too, in target `{target.name}`",
+                    because=f"{taken[place][0]} `{taken[place][1]}` is {schema}.{relation} too, in target `{target.name}`",
                     remedy="give one an alias or another schema",
                     at=Position(path=file.sidecar or file.path),
                     subject=name,
                 )
             )
-        taken.setdefault(place, (f"{kind} `{name}`", name))
+        taken.setdefault(place, (kind, name))
     return in_order(findings)

@@ -108,6 +108,7 @@ def test_where_nothing_changed_no_engine_is_loaded(words: list[str], shop: Path)
     modules = next((found for found in tries if "duckdb" not in foreign(found)), {"duckdb"})
     assert foreign(modules) & {"duckdb", "statemachine"} == set()
     assert {name for name in modules if name.startswith(("interlock.engine.audit", "interlock.engine.importers"))} == set()
+    assert ("interlock.engine.ledger.reader" in modules) == (words == ["status"])
 
 
 @pytest.mark.parametrize("words", [["status"], ["plan", "--no-save"], ["run"]], ids=" ".join)
