@@ -32,6 +32,7 @@ _PLAIN: Final = frozenset(
 )
 """What a call may hold; a filter, a schema or DISTINCT is something else."""
 _PLACE: Final = frozenset({"query_location", "query_location_length"})
+_IS: Final = frozenset({":=", "=>"})
 _FROM: Final = frozenset({"type", "alias", "column_name_alias", "function", "query_location", "query_location_length"})
 
 
@@ -192,13 +193,37 @@ def _has(tree: Any, kinds: Iterable[str]) -> bool:
 # --- reading CREATE MACRO ---------------------------------------------------------------------------------------------
 
 
+def defaults_of(statement: str) -> list[list[str]]:
+    """The text of each default that a parameter has, for each overload of a CREATE MACRO statement."""
+    data = statement.encode()
+    words, place = _words(statement)
+    found: list[list[str]] = []
+    for first, last in _starts(words, place + 1) if place else ():
+        parts = _parts(words[first + 1 : last])
+        signs = [next((index for index, word in enumerate(part) if word.text in _IS), len(part)) for part in parts]
+        found.append(
+            [
+                data[part[sign].end : part[-1].end].decode()
+                for part, sign in zip(parts, signs, strict=True)
+                if sign < len(part)  # else it has none
+            ]
+        )
+    return found
+
+
+def _words(statement: str) -> tuple[list[Token], int]:
+    """Its tokens, and which of them is the macro's name; 0 where it is none."""
+    words = [token for token in parser.tokens(statement) if token.kind != "comment"]
+    place = next((index for index, word in enumerate(words) if word.text.lower() == "macro"), -1) + 1
+    return words, place if place + 1 < len(words) else 0
+
+
 @functools.lru_cache(maxsize=4096)
 def _bodies(statement: str) -> tuple[str, tuple[Body, ...]]:
     """The name of a macro and its overloads; none where one of them cannot be read."""
     data = statement.encode()
-    words = [token for token in parser.tokens(statement) if token.kind != "comment"]
-    place = next((index for index, word in enumerate(words) if word.text.lower() == "macro"), -1) + 1
-    if place == 0 or place + 1 >= len(words):
+    words, place = _words(statement)
+    if not place:
         return "", ()
     name = words[place].text.strip('"').lower()
     starts = _starts(words, place + 1)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from interlock.engine.compiler.expansion import Bodies
+from interlock.engine.compiler.expansion import Bodies, defaults_of
 from interlock.engine.compiler.functions import TABLE_FUNCTIONS, is_outside, is_volatile
 from interlock.engine.compiler.reading import Call, Reading
 from interlock.engine.compiler.text import Edit, Text
@@ -107,7 +107,18 @@ def macros_of(files: Iterable[MacroFile], values: Values, binder: Binder) -> Mac
         definitions.setdefault(macro.name, []).append(macro)
     ordered: list[ProjectMacro] = []
     for draft in created:
-        calls = [call for macro in definitions.get(draft.name, []) for call in _calls(macro)]
+        calls = _calls(draft.statement, definitions.get(draft.name, []))
+        if calls is None:
+            findings.append(
+                _finding(
+                    draft,
+                    "L224",
+                    f"what macro `{draft.name}` calls cannot be told",
+                    "its parts are not read as they are written, so that nothing would tell when what it calls changes",
+                    "write it in another way: each overload as `(parameters) AS body`, each default as `name := value`",
+                )
+            )
+            continue
         outside = sorted({call.name for call in calls if _is_outside(call, definitions)})
         if outside:
             findings.append(
@@ -247,9 +258,15 @@ def _not_bound(draft: _Draft, answer: NotBound) -> Diagnostic:
     )
 
 
-def _calls(macro: Macro) -> list[Call]:
-    answer = parser.parse(macro.definition if macro.kind == "table_macro" else f"SELECT {macro.definition}")
-    return [call for tree in answer.trees for call in Reading(tree).calls] if isinstance(answer, Statements) else []
+def _calls(statement: str, overloads: Iterable[Macro]) -> list[Call] | None:
+    """What the bodies of a macro call, and the defaults of its parameters, which stand in no body; nothing where one cannot be read."""
+    bodies = [macro.definition if macro.kind == "table_macro" else f"SELECT {macro.definition}" for macro in overloads]
+    defaults = defaults_of(statement)
+    if len(defaults) != len(bodies):
+        return None
+    answers = [parser.parse(text) for text in (*bodies, *(f"SELECT {text}\n" for texts in defaults for text in texts))]
+    trees = [tree for answer in answers if isinstance(answer, Statements) for tree in answer.trees]
+    return [call for tree in trees for call in Reading(tree).calls] if len(trees) == len(answers) else None
 
 
 def _is_outside(call: Call, macros: Mapping[str, object]) -> bool:

@@ -67,6 +67,39 @@ def test_a_volatile_macro_makes_its_callers_volatile(tmp_path: Path) -> None:
     assert "L217" in codes(compiled(tmp_path, files))
 
 
+@pytest.mark.parametrize(
+    "macro",
+    [
+        "create macro outer_one(x, y := inner_one(1)) as x + y",
+        "create macro outer_one(x, y => inner_one(1)) as x + y",
+        "create macro outer_one(x BIGINT, y BIGINT := abs(-inner_one(1))) as x + y",
+        "create macro outer_one(x) as x, (x, y, z := [1, inner_one(1)]) as z",
+        "create macro outer_one(n := inner_one(1)) as table select range as r from range(n)",
+    ],
+)
+def test_what_the_default_of_a_parameter_calls_is_called(macro: str, tmp_path: Path) -> None:
+    text = "select * from outer_one()" if "table" in macro else "select outer_one(id) as y from raw.orders"
+    files = {"macros/a.sql": macro, "models/m.sql": text, "macros/b.sql": "create macro inner_one(x) as x * 2"}
+    found = compiled(tmp_path, files)
+    assert errors(found) == []
+    assert found.models["m"].macros == ("inner_one", "outer_one")
+    other = compiled(tmp_path / "other", {**files, "macros/b.sql": "create macro inner_one(x) as x * 3"})
+    assert other.models["m"].digests.definition != found.models["m"].digests.definition
+
+
+@pytest.mark.parametrize("default", ["now()", "current_timestamp", "CAST(today() AS VARCHAR)", "{'a': [now()]}"])
+def test_a_default_that_is_volatile_makes_its_callers_volatile(default: str, tmp_path: Path) -> None:
+    text = "materialized = 'incremental'\nstrategy = 'append'\nwatermark = 'id'\n"
+    macro = f"create macro stamped(x, since := {default}) as since"
+    files = {"macros/a.sql": macro, "models/m.sql": "select id, stamped(id) as since from raw.orders", "models/m.toml": text}
+    assert codes(compiled(tmp_path, files)) == ["L217"]
+
+
+def test_a_default_reads_nothing_outside(tmp_path: Path) -> None:
+    macro = "create macro threads(x, y := current_setting('threads')) as y"
+    assert codes(compiled(tmp_path, {"macros/a.sql": macro, "models/m.sql": "select 1 as a"})) == ["L208"]
+
+
 def test_values_become_typed_literals_where_they_stand(tmp_path: Path) -> None:
     text = (
         "select $region as r, 1-$below as b, $day as d, status in $list as l, $target as t, $as_of as a from raw.orders limit $limit_rows"
