@@ -173,8 +173,12 @@ def _pinned(fold: Fold, entry: Entry, evidence: BootstrapEvidence, *, is_partial
     if is_partial and head_model not in _known_heads(fold):
         return
     head = fold.head(head_model)
-    if (evidence.head.receipt, evidence.head.token) != (head.receipt, head.token):
+    if evidence.head.receipt != head.receipt:
         because = f"it expects the head at receipt {_short(evidence.head.receipt)}; this ledger left it at {_short(head.receipt)}"
+        yield Doubt("unexplained", because)
+    elif evidence.head.token != head.token and evidence.action != "adopt":
+        # What is adopted is taken as it stands. Earlier releases let a person do so where somebody had changed the head's token.
+        because = f"it expects the head with token {_short(evidence.head.token)}; this ledger left it with {_short(head.token)}"
         yield Doubt("unexplained", because)
     for read in evidence.reads:
         known = fold.head(read.model).receipt

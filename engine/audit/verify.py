@@ -236,17 +236,25 @@ def _heads(
     rows = {head.model: head for head in heads}
     for model in sorted(rows.keys() | expected.keys()):
         row, known = rows.get(model), expected.get(model, Head())
-        receipt, token = (row.receipt, row.token) if row is not None else (None, None)
+        receipt = row.receipt if row is not None else None
         if receipt is not None and receipt not in bodies:
             yield Mismatch(topic="heads", subject=model, code="K706", because=f"its head names receipt {receipt[:12]}, which is not there")
-        if receipt == known.receipt and token == known.token:
+        there = (row.token, row.generation) if row is not None else (None, None)
+        if (receipt, *there) == (known.receipt, known.token, known.generation):
             continue
         body = bodies.get(receipt or "")
-        if body is not None and body.anchor in open_anchors:
+        said, whose = (known.token, known.generation), "the ledger"
+        is_open = receipt != known.receipt and body is not None and body.anchor in open_anchors
+        if is_open and body is not None:
+            said, whose = (body.token, body.generation), "its receipt"
+        if is_open and there == said:
             because = "its last attempt has written and has no end in the ledger; the next run settles it"
             yield Mismatch(topic="heads", subject=model, code="K742", severity="warning", because=because)
-        elif receipt == known.receipt:
-            yield Mismatch(topic="heads", subject=model, code="K709", because="its head has another token than the ledger's checkpoint")
+        elif is_open or receipt == known.receipt:
+            for name, is_, was in zip(("token", "generation"), there, said, strict=True):
+                if is_ != was:
+                    because = f"its head has the {name} {(is_ or 'none')[:12]}, {whose} {(was or 'none')[:12]}"
+                    yield Mismatch(topic="heads", subject=model, code="K709", because=because)
         else:
             because = f"the warehouse's head is {(receipt or 'none')[:12]}, the ledger's {(known.receipt or 'none')[:12]}"
             yield Mismatch(topic="heads", subject=model, code="K709", because=because)
@@ -277,7 +285,7 @@ def _seals(
                 f"the warehouse says that run {seal.run} was closed (serial {seal.serial}), and the ledger does not: its end was cut off"
             )
             yield Mismatch(topic="seals", subject=seal.run, code="K702", because=because)
-        elif known != seal:
+        elif known != seal and (word.closed[seal.run] > word.accepted_sequence or seal.serial > serial_accepted):
             yield Mismatch(topic="seals", subject=seal.run, code="K709", because="its seal in the warehouse is not the one in the ledger")
     for run, seal in word.seals.items():
         # What was closed before a person took the warehouse's word may be gone: a backup was restored.

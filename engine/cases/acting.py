@@ -21,6 +21,7 @@ from interlock.engine.runner import genesis
 from interlock.engine.runner.apply import Site, run, site
 from interlock.engine.runner.authority import Sight
 from interlock.engine.runner.ground import Ground
+from interlock.engine.runner.heads import taken
 from interlock.engine.runner.planning import Planned
 from interlock.engine.runner.selection import Request
 from interlock.engine.version import VERSION
@@ -104,8 +105,8 @@ def accept(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> Ac
                 command="ledger accept-warehouse", outcome="nothing", exit_code=0, act="accept_warehouse", shown=shown, done="no", **where
             )
         _demand_acceptable(place, sight)
-        bodies = _bodies(place, sight)
-        shown = _what_is_taken(sight, bodies)
+        bodies, heads = _heads(place, sight)
+        shown = _what_is_taken(sight, bodies, heads)
         if not confirm(shown):
             return ActResult(
                 command="ledger accept-warehouse",
@@ -116,7 +117,7 @@ def accept(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> Ac
                 done="no",
                 **where,
             )
-        _accept(place, sight, bodies, reason)
+        _accept(place, sight, bodies, heads, reason)
         return ActResult(
             command="ledger accept-warehouse",
             outcome="done",
@@ -132,7 +133,7 @@ def accept_by_itself(place: Site, sight: Sight) -> Sight:
     """A target with `accept_warehouse = true`: for machines that get a database without its ledger. Recorded like a person's."""
     if sight.finding.code not in ACCEPTABLE or place.session is None:
         return sight
-    _accept(place, sight, _bodies(place, sight), "the target says accept_warehouse = true")
+    _accept(place, sight, *_heads(place, sight), "the target says accept_warehouse = true")
     return place.sight()
 
 
@@ -149,11 +150,13 @@ def _demand_acceptable(place: Site, sight: Sight) -> None:
         )
 
 
-def _bodies(place: Site, sight: Sight) -> dict[str, ReceiptBody]:
+def _heads(place: Site, sight: Sight) -> tuple[dict[str, ReceiptBody], tuple[HeadRow, ...]]:
+    """The bodies of the heads' receipts, by model, and the heads as they are taken."""
     assert place.session is not None
     reader = place.session.reader()
     try:
-        return read_bodies(reader, place.ground.project.id, sight.heads)
+        bodies, catalog = read_bodies(reader, place.ground.project.id, sight.heads), reader.catalog()
+        return bodies, tuple(taken(head, bodies.get(head.model), catalog) for head in sight.heads)
     except WarehouseError as error:
         raise refusal(error, subject=place.ground.target.name) from error
     except Unreadable as error:
@@ -164,9 +167,13 @@ def _bodies(place: Site, sight: Sight) -> dict[str, ReceiptBody]:
         reader.close()
 
 
-def _what_is_taken(sight: Sight, bodies: Mapping[str, ReceiptBody]) -> tuple[str, ...]:
+def _what_is_taken(sight: Sight, bodies: Mapping[str, ReceiptBody], heads: tuple[HeadRow, ...]) -> tuple[str, ...]:
     lines = [f"found: {sight.finding.because} (row {sight.finding.row})"]
-    for head in sight.heads:
+    for head, row in zip(heads, sight.heads, strict=True):
+        if head != row:
+            lines.append(
+                f"puts the head of `{head.model}` back to what {'its receipt left' if head.receipt else 'a head without receipt is'}"
+            )
         if head.receipt is None:
             continue
         body = bodies.get(head.model)
@@ -178,6 +185,8 @@ def _what_is_taken(sight: Sight, bodies: Mapping[str, ReceiptBody]) -> tuple[str
         if before.receipt is not None and before.receipt != head.receipt and before.watermark is not None:
             was = f" (the ledger had {before.watermark.high})"
         lines.append(f"takes `{head.model}` as its receipt {head.receipt[:12]} left it: {now}{was}")
+        if body is not None and head.token != body.token:
+            lines.append(f"takes {body.relation} by the token {(head.token or 'none')[:12]} that stands in its comment")
     gone = sorted(
         name
         for name, known in sight.fold.models.items()
@@ -193,7 +202,7 @@ def _what_is_taken(sight: Sight, bodies: Mapping[str, ReceiptBody]) -> tuple[str
     return tuple(lines)
 
 
-def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], reason: str) -> None:
+def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], heads: tuple[HeadRow, ...], reason: str) -> None:
     ground, session = place.ground, place.session
     assert session is not None
     warehouse = sight.identity.warehouse if sight.identity is not None else sight.fold.warehouse or genesis.new_id()
@@ -221,7 +230,7 @@ def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], reason
         ledger=ledger_id,
         warehouse=warehouse,
         found=sight.finding,
-        heads=tuple(_taken(head, bodies.get(head.model)) for head in sight.heads if head.receipt is not None),
+        heads=tuple(_taken(head, bodies.get(head.model)) for head in heads if head.receipt is not None),
         settled=tuple(sight.fold.open) if sight.fold.project == ground.project.id else (),
         reason=reason,
         serial=sight.seal.serial if sight.seal is not None else 0,
@@ -229,7 +238,13 @@ def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], reason
     transition = own(ground.project.id, evidence)
     record = ledger.append(transition, run=None)
     ledger.sync()
-    bound = control.accept(project=ground.project.id, warehouse=warehouse, ledger=ledger_id, since=stamp(ground.clock()))
+    bound = control.accept(
+        project=ground.project.id,
+        warehouse=warehouse,
+        ledger=ledger_id,
+        since=stamp(ground.clock()),
+        heads=[head for head, row in zip(heads, sight.heads, strict=True) if head != row],
+    )
     try:
         session.act(act_permit(transition, record, [statement.digest for statement, _ in bound]), bound)
     except WarehouseError as error:
@@ -308,6 +323,9 @@ def _ours(place: Site) -> tuple[list[RelationSeen], list[str]]:
     try:
         catalog: Catalog = reader.catalog()
         heads = reader.heads(place.ground.project.id)
+        bodies = read_bodies(reader, place.ground.project.id, heads)
+        # A head that somebody changed may name the token of another project's relation.
+        heads = tuple(taken(head, bodies.get(head.model), catalog) for head in heads)
         strays = strays_in(reader, place.ground.project.id, catalog, heads)
     except WarehouseError as error:
         raise refusal(error, subject=place.ground.target.name) from error

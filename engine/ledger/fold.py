@@ -106,6 +106,8 @@ class Fold:
         """There is a `bootstrap` record. As long as there is none, no write of ours can exist."""
         self.since_close: dict[str, int] = {}
         """Digest and sequence of the records since the last `close`: where the tip of an unfinished seal must be."""
+        self.before_close: dict[str, Head] = {}
+        """Of models whose head moved since the last `close`: the head that they had there."""
         self.behind: Behind | None = None
         """What was left behind, where reading went on from a kept state."""
         self._shared: dict[object, object] = {}
@@ -183,6 +185,7 @@ class Fold:
         self.time = entry.time
         if entry.machine == "run" and entry.target == "closed":
             self.since_close.clear()
+            self.before_close.clear()
         self.since_close[digest] = entry.sequence
 
     def _require_move(self, entry: Entry) -> None:
@@ -326,9 +329,9 @@ class Fold:
             case CheckpointEvidence():
                 receipt = evidence.receipt
                 if entry.target == "checkpointed":
-                    known.last = _checkpoint(entry, evidence)
+                    self._moves(known, _checkpoint(entry, evidence))
                     if evidence.moved is not None:
-                        self._leave_behind(entry, evidence.moved)
+                        self._leave_behind(entry, evidence, evidence.moved)
             case _:
                 pass
         if receipt is not None:
@@ -343,14 +346,18 @@ class Fold:
         if attempt.is_over:
             attempt.bootstrap = attempt.commit = None
 
-    def _leave_behind(self, entry: Entry, moved: Read) -> None:
-        """A rename left a receipt and no token on the old name's head."""
+    def _leave_behind(self, entry: Entry, evidence: CheckpointEvidence, moved: Read) -> None:
+        """A rename left a receipt and no token on the old name's head; the attempt that changed its rows is that of the new one's."""
         left = self._known(moved.model)
-        left.last = Last(
-            head=Head(receipt=moved.receipt), digests=None, how="checkpoint", time=entry.time, sequence=entry.sequence, run=entry.run
-        )
+        head = Head(receipt=moved.receipt, generation=evidence.generation)
+        self._moves(left, Last(head=head, digests=None, how="checkpoint", time=entry.time, sequence=entry.sequence, run=entry.run))
         if moved.receipt is not None:
             left.receipts.add(moved.receipt)
+
+    def _moves(self, known: ModelFold, last: Last) -> None:
+        """A model's head is another one from this record on."""
+        self.before_close.setdefault(known.model, known.head)
+        known.last = last
 
     def _known(self, model: str) -> ModelFold:
         known = self.models.get(model)

@@ -7,16 +7,17 @@ models, and not the length of the ledger but for sixteen bytes a plan. What it l
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
 
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.subjects import AttemptFold, Behind, Last, ModelFold, Refusal, RunFold, SettledBy
-from interlock.machines.evidence import AuthorizeEvidence, CloseEvidence, GenesisEvidence, SealRow
+from interlock.machines.evidence import AuthorizeEvidence, CloseEvidence, GenesisEvidence, Head, SealRow
 from interlock.machines.records import Record, digest_of
 
-FORMAT = 2
+FORMAT = 3
 """Of the file. Raise it with every change of these records, or of what a fold makes of a ledger: another one is not read."""
 
 _HEAD = b"interlock state "
@@ -150,9 +151,17 @@ def sequence_of(head: bytes) -> int:
 
 
 def heads_digest(fold: Fold) -> str:
-    """What the seal says of the heads, made from the ledger's word."""
-    heads = sorted([name, known.head.receipt, known.head.token] for name, known in fold.models.items() if known.head.receipt is not None)
-    return digest_of("heads", heads)
+    """What a seal says of the heads, made from the ledger's word."""
+    return _heads_digest({name: known.head for name, known in fold.models.items()})
+
+
+def heads_digest_at_seal(fold: Fold) -> str:
+    """The same as the last seal must have it: with every attempt since then taken back."""
+    return _heads_digest({name: fold.before_close.get(name, known.head) for name, known in fold.models.items()})
+
+
+def _heads_digest(heads: Mapping[str, Head]) -> str:
+    return digest_of("heads", sorted([name, head.receipt, head.token] for name, head in heads.items() if head.receipt is not None))
 
 
 def can_be_kept(fold: Fold) -> bool:

@@ -13,6 +13,7 @@ from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerRea
 from interlock.engine.ledger.since_seal import read_since_seal
 from interlock.engine.planner.observe import Unreadable, read_bodies
 from interlock.engine.planner.recovery import HeadsState, IdentityState, LedgerState, ModelLedger, authority_row
+from interlock.engine.runner.heads import heads_in_words, heads_state
 from interlock.engine.warehouse.protocol import HeadRow, Identity, Reader, WarehouseError
 from interlock.machines.evidence import AuthorityFinding, Head, ReceiptBody, SealRow
 
@@ -56,17 +57,10 @@ def look(directory: Path, project: str, reader: Reader | None) -> Sight:
         reader: of the warehouse; `None` where the database positively does not exist.
     """
     sight = _seen(read_since_seal(directory), project, reader)
-    if not isinstance(sight.ledger, LedgerWhole) or not sight.ledger.begins or _agrees(sight, sight.ledger):
+    if not isinstance(sight.ledger, LedgerWhole) or not sight.ledger.begins or sight.finding.decision != "refuse":
         return sight
     # What was kept at a seal is believed where all agrees. Where anything is to be said against it, the whole ledger says it.
     return _seen(read(directory), project, reader)
-
-
-def _agrees(sight: Sight, ledger: LedgerWhole) -> bool:
-    """Nothing is refused, and the last seal is the same on both sides, with what it says of the heads."""
-    theirs, ours = sight.seal, ledger.fold.seal
-    is_same = theirs is None or ours is None or theirs.serial != ours.serial or theirs == ours
-    return sight.finding.decision in ("proceed", "settle") and is_same
 
 
 def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
@@ -91,14 +85,15 @@ def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
             trouble = str(error)
     ledger_state = _ledger_state(ledger)
     identity_state = _identity_state(project, reader, identity, fold, trouble)
-    heads_state: HeadsState = "none" if trouble else _heads_state(fold, heads, unexpected, seal)
-    row = authority_row(ledger_state, identity_state, heads_state)
-    because = "; ".join(part for part in (row.how, trouble, _why(ledger), _heads_in_words(fold, heads, heads_state)) if part)
+    found: HeadsState = "none" if trouble else heads_state(fold, heads, unexpected, seal)
+    row = authority_row(ledger_state, identity_state, found)
+    in_words = heads_in_words(fold, heads, unexpected, seal, found)
+    because = "; ".join(part for part in (row.how, trouble, _why(ledger), in_words) if part)
     finding = AuthorityFinding(
         row=row.row,
         ledger=ledger_state,
         identity=identity_state,
-        heads=heads_state,
+        heads=found,
         decision=row.decision,
         code=row.code,
         because=because,
@@ -161,60 +156,6 @@ def _identity_state(project: str, reader: Reader | None, identity: Identity | No
     if identity is None:
         return "absent"
     return "ours" if (identity.ledger, identity.warehouse) == (fold.ledger, fold.warehouse) else "other"
-
-
-def _heads_state(fold: Fold, heads: tuple[HeadRow, ...], unexpected: Mapping[str, ReceiptBody], seal: SealRow | None) -> HeadsState:
-    if fold.contradictions:
-        return "contradicted"
-    found: set[HeadsState] = set()
-    rows = {head.model: head for head in heads}
-    for model in rows.keys() | fold.models.keys():
-        there = rows[model].receipt if model in rows else None
-        expected = fold.head(model).receipt
-        if there == expected:
-            continue
-        found.add(_one_head(fold, model, there, unexpected.get(model)))
-    found.add(_seal_state(fold, seal))
-    for state in ("newer", "older", "ahead"):
-        if state in found:
-            return state
-    return "equal" if any(head.receipt for head in heads) else "none"
-
-
-def _one_head(fold: Fold, model: str, there: str | None, body: ReceiptBody | None) -> HeadsState:
-    if there is None:
-        return "older"
-    known = fold.models.get(model)
-    if body is not None and (attempt := fold.anchors.get(body.anchor)) is not None and not attempt.is_over:
-        return "ahead"
-    if known is not None and there in known.receipts:
-        return "older"
-    return "newer"
-
-
-def _seal_state(fold: Fold, seal: SealRow | None) -> HeadsState:
-    """The warehouse's last seal beside the ledger's last close: a cut tail shows here even where no model wrote."""
-    if seal is None:
-        return "older" if fold.serial > 0 else "equal"
-    if seal.serial > fold.serial:
-        return "ahead" if seal.tip in fold.since_close and seal.run in fold.open else "newer"
-    if seal.serial < fold.serial:
-        return "older"
-    return "equal" if fold.seal is None or fold.seal.run == seal.run else "newer"
-
-
-def _heads_in_words(fold: Fold, heads: tuple[HeadRow, ...], state: HeadsState) -> str:
-    if state in ("none", "equal"):
-        return ""
-    rows = {head.model: head for head in heads}
-    words = []
-    for model in sorted(rows.keys() | fold.models.keys()):
-        there = rows[model].receipt if model in rows else None
-        expected = fold.head(model).receipt
-        if there != expected:
-            words.append(f"`{model}`: the warehouse has {(there or 'none')[:12]}, the ledger {(expected or 'none')[:12]}")
-    shown = words[:5]
-    return ", ".join(shown) + (f" and {len(words) - len(shown)} more" if len(words) > len(shown) else "")
 
 
 def _model_state(fold: Fold, model: str) -> ModelLedger:

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
+from interlock.engine.runner.heads import digest_of_heads
 from interlock.engine.warehouse.duckdb import control
-from interlock.engine.warehouse.protocol import HeadRow, Session, WarehouseError
+from interlock.engine.warehouse.protocol import Session, WarehouseError
 from interlock.machines.evidence import CloseEvidence, ScopeEnd, SealRow, Verdict
-from interlock.machines.records import digest_of
 from interlock.machines.run import Run
-
-
-def digest_of_heads(heads: tuple[HeadRow, ...]) -> str:
-    """Of the sorted (model, receipt, token); rows without a receipt are left out."""
-    return digest_of("heads", sorted([head.model, head.receipt, head.token] for head in heads if head.receipt is not None))
 
 
 class Ended(NamedTuple):

@@ -48,6 +48,10 @@ def with_a_broken_ledger(root: Path) -> None:
     segment.write_bytes(segment.read_bytes().replace(b'"run"', b'"ran"', 1))
 
 
+def with_a_changed_head(root: Path) -> None:
+    rows(root, "UPDATE interlock.heads SET token = repeat('0', 64), generation = NULL")
+
+
 def with_the_ledger_elsewhere(root: Path) -> None:
     (root / BESIDE).rename(root / "old")
 
@@ -56,6 +60,7 @@ ACTS: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "archive": (as_it_is, ("ledger", "archive", "--yes")),
     "attach": (with_the_ledger_elsewhere, ("ledger", "attach", "old", "--yes")),
     "accept": (without_ledger, ("ledger", "accept-warehouse", "--yes")),
+    "accept a changed head": (with_a_changed_head, ("ledger", "accept-warehouse", "--yes")),
     "accept what is broken": (with_a_broken_ledger, ("ledger", "accept-warehouse", "--yes")),
     "reset": (as_it_is, ("reset", "--target", "dev", "--yes")),
 }

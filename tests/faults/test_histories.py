@@ -155,6 +155,54 @@ def test_after_a_contradiction_no_other_model_is_written_either(shop: Path, serv
     assert rows(shop, "SELECT table_name FROM duckdb_tables() WHERE schema_name = 'main' ORDER BY ALL") == [("a",), ("b",)]
 
 
+CHANGED_BY_HAND = (
+    "UPDATE interlock.heads SET token = repeat('0', 64) WHERE model = 'a'",
+    "UPDATE interlock.heads SET token = NULL WHERE model = 'a'",
+    "UPDATE interlock.heads SET generation = repeat('0', 64) WHERE model = 'a'",
+    "UPDATE interlock.heads SET generation = NULL WHERE model = 'a'",
+    "UPDATE interlock.seals SET heads = repeat('0', 64) WHERE serial = (SELECT max(serial) FROM interlock.seals)",
+    "UPDATE interlock.seals SET tip = repeat('0', 64) WHERE serial = (SELECT max(serial) FROM interlock.seals)",
+)
+STOPS = ("", "warehouse.commit.after:1:kill", "warehouse.seal.commit.after:1:kill")
+"""Nothing open; between a model's COMMIT and its record; between the seal and the record that closes its run."""
+
+
+@pytest.mark.parametrize("change", CHANGED_BY_HAND)
+@pytest.mark.parametrize("stop", STOPS)
+def test_what_somebody_changed_in_a_head_or_the_last_seal_stops_every_command_until_a_person_decides(
+    shop: Path, server: Server, stop: str, change: str
+) -> None:
+    if stop:
+        assert server.give(shop, "run", fault=stop) == -9
+    rows(shop, change)
+    before = len(records(shop))
+    for words in (("plan",), ("run",), ("resume",), ("adopt", "a", "--yes")):
+        answer = world.command(shop, *words)
+        # A seal of a run that is open, with a tip that the ledger does not have, is of another ledger's end.
+        wanted = "K702" if "seal" in stop and "tip" in change else "K709"
+        demand(answer, 4, wanted)
+    assert len(records(shop)) == before
+    demand(world.command(shop, "doctor"), 4)
+    demand(world.command(shop, "audit", "verify"), 4)
+    demand(world.command(shop, "ledger", "accept-warehouse", "--yes", "--reason", "looked at it"), 0)
+    demand(world.command(shop, "run"), 0)
+    demand(world.command(shop, "doctor"), 0)
+    demand(world.command(shop, "audit", "verify"), 0)
+    ended_well(shop)
+
+
+def test_what_an_earlier_release_let_a_person_adopt_under_a_changed_head_is_no_broken_ledger(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows(shop, CHANGED_BY_HAND[0])
+    with monkeypatch.context() as patch:
+        patch.setattr("interlock.engine.runner.heads._against", lambda *_: iter(()))
+        demand(world.command(shop, "adopt", "a", "--yes"), 0)
+    demand(world.command(shop, "audit", "verify"), 0)
+    demand(world.command(shop, "run"), 0)
+    ended_well(shop)
+
+
 def test_receipts_that_cannot_be_read_leave_the_outcome_open_until_they_can(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         heard = DuckDBReader.published

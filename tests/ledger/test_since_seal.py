@@ -18,7 +18,7 @@ from interlock.engine.cases.standing import _models, _runs
 from interlock.engine.diagnostics import Refused
 from interlock.engine.ledger import kept as kept_module
 from interlock.engine.ledger.fold import Fold
-from interlock.engine.ledger.kept import NoState, bytes_of, can_be_kept, heads_digest, kept_of, sequence_of
+from interlock.engine.ledger.kept import NoState, bytes_of, can_be_kept, heads_digest, heads_digest_at_seal, kept_of, sequence_of
 from interlock.engine.ledger.packing import closed_segments, pack
 from interlock.engine.ledger.places import segment_path, state_path
 from interlock.engine.ledger.reader import LedgerBroken, LedgerRead, LedgerWhole, read
@@ -65,6 +65,7 @@ def answers(directory: Path, reading: Callable[[Path], LedgerRead]) -> dict[str,
         "models": lambda fold, _: {name: (each.attempt, each.decided, each.last, each.head) for name, each in fold.models.items()},
         "states": lambda _, found: sight(found).model_states(),
         "expected": lambda _, found: sight(found).expected(),
+        "heads at the seal": lambda fold, _: (fold.before_close, heads_digest_at_seal(fold)),
         "anchors": lambda _, found: sight(found).open_anchors(),
         "status": lambda fold, _: (_models(fold, None), _runs(fold, busy=False)),
         "newest": lambda fold, _: none_where_refused(lambda: chosen(fold, None)),
@@ -187,6 +188,8 @@ def test_what_is_kept_and_what_follows_answers_as_the_whole_does(data: st.DataOb
         else:
             getattr(history, step)()
     expected, found = answers(directory, read), answers(directory, read_since_seal)
+    fold = whole(read(directory)).fold
+    assert fold.seal is None or fold.seal.heads == heads_digest_at_seal(fold), "with every attempt since taken back"
     for question, answer in expected.items():
         assert found[question] == answer, question
 
@@ -236,8 +239,11 @@ def test_authority_is_the_same_row_whatever_the_warehouse_has(data: st.DataObjec
                     [known.head.receipt, known.head.receipt, known.head.receipt, None, "f" * 64, *sorted(known.receipts), *ours]
                 )
             )
-            heads.append(HeadRow(model=name, receipt=there, token=known.head.token, generation=None))
-        seal = data.draw(st.sampled_from([fold.seal, fold.seal, None, stranger, *seals]))
+            token = data.draw(st.sampled_from([known.head.token] * 4 + [None, "other"]))
+            generation = data.draw(st.sampled_from([known.head.generation] * 4 + [None, "other"]))
+            heads.append(HeadRow(model=name, receipt=there, token=token, generation=generation))
+        altered = [msgspec.structs.replace(fold.seal, heads="other")] if fold.seal is not None else []
+        seal = data.draw(st.sampled_from([fold.seal, fold.seal, None, stranger, *seals, *altered]))
         warehouse = cast("Reader", Warehouse(tuple(heads), seal, bodies))
         found = look(directory, "p1", warehouse)
         with pytest.MonkeyPatch.context() as patched:
@@ -280,7 +286,9 @@ def test_an_older_warehouse_is_called_older_though_the_state_knows_no_older_rece
     assert not whole(read_since_seal(long)).fold.models["a"].receipts & set(older)
     for there in older:
         heads = tuple(
-            HeadRow(model=name, receipt=there if name == "a" else known.head.receipt, token=known.head.token, generation=None)
+            HeadRow(
+                model=name, receipt=there if name == "a" else known.head.receipt, token=known.head.token, generation=known.head.generation
+            )
             for name, known in fold.models.items()
         )
         sight = look(long, "p1", cast("Reader", Warehouse(heads, fold.seal, {})))

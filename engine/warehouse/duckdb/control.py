@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from interlock.engine.warehouse.duckdb.quoting import control, relation, schema_name
-from interlock.engine.warehouse.protocol import CONTROL_SCHEMA, HeadMove, ReceiptRow, Row, Statement
+from interlock.engine.warehouse.protocol import CONTROL_SCHEMA, HeadMove, HeadRow, ReceiptRow, Row, Statement
 from interlock.machines.evidence import SealRow
 
 FORMAT = 1
@@ -147,6 +147,15 @@ FENCES = Statement(
 )
 """`FENCE` for all of them. `rows_touched` must be exactly as many as there are models."""
 
+MEND_HEADS = Statement(
+    role="mend_heads",
+    text=f"UPDATE {HEADS} AS head SET token = said.token, generation = said.generation "
+    "FROM (SELECT unnest(CAST($models AS VARCHAR[])) AS model, unnest(CAST($tokens AS VARCHAR[])) AS token, "
+    "unnest(CAST($generations AS VARCHAR[])) AS generation) AS said "
+    "WHERE head.project = $project AND head.model = said.model",
+)
+"""What heads say beside their receipts, which stay: only a person's act does this."""
+
 INSERT_SEAL = Statement(
     role="seal",
     text=f"INSERT INTO {SEALS} (project, run, serial, tip, outcome, heads) VALUES ($project, $run, $serial, $tip, $outcome, $heads)",
@@ -179,10 +188,19 @@ def genesis(*, project: str, warehouse: str, ledger: str, since: str) -> tuple[B
     return (*((statement, {}) for statement in CONTROL), (INSERT_IDENTITY, row))
 
 
-def accept(*, project: str, warehouse: str, ledger: str, since: str) -> tuple[Bound, ...]:
-    """The act `accept_warehouse`: the identity names this ledger from now on."""
+def accept(*, project: str, warehouse: str, ledger: str, since: str, heads: Sequence[HeadRow] = ()) -> tuple[Bound, ...]:
+    """The act `accept_warehouse`: the identity names this ledger from now on. `heads`: those that say something else than is taken."""
     row = {"project": project, "warehouse": warehouse, "ledger": ledger, "format": FORMAT, "since": since}
-    return (*((statement, {}) for statement in CONTROL), (ACCEPT_IDENTITY, row))
+    bound: tuple[Bound, ...] = (*((statement, {}) for statement in CONTROL), (ACCEPT_IDENTITY, row))
+    if not heads:
+        return bound
+    mended = {
+        "project": project,
+        "models": [head.model for head in heads],
+        "tokens": [head.token for head in heads],
+        "generations": [head.generation for head in heads],
+    }
+    return (*bound, (MEND_HEADS, mended))
 
 
 def prepare(*, project: str, schemas: Sequence[str], models: Sequence[str]) -> tuple[Bound, ...]:
