@@ -13,7 +13,7 @@ from interlock.engine.audit.tape import Flaw, Read
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.duckdb.write import fingerprint
-from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, RelationSeen
+from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, RelationSeen, digest_of_heads
 from interlock.machines.evidence import (
     AcceptEvidence,
     CheckpointEvidence,
@@ -24,7 +24,7 @@ from interlock.machines.evidence import (
     ReceiptBody,
     SealRow,
 )
-from interlock.machines.records import Record, digest, digest_of
+from interlock.machines.records import Record, digest
 
 _BODY = msgspec.json.Decoder(ReceiptBody)
 _BATCH = 2000
@@ -279,7 +279,13 @@ def _seals(
     for seal in seals:
         known = word.seals.get(seal.run)
         if known is None:
-            if seal.serial <= serial_accepted or (seal.run in open_runs and seal.tip in since_close):
+            if seal.serial <= serial_accepted:
+                continue
+            if seal.run in open_runs and seal.tip in since_close:
+                # A run writes nothing after its seal.
+                if seal.heads != digest_of_heads(heads):
+                    because = "the seal of this run, which has no end in the ledger, is of other heads than those that are there"
+                    yield Mismatch(topic="seals", subject=seal.run, code="K709", because=because)
                 continue
             because = (
                 f"the warehouse says that run {seal.run} was closed (serial {seal.serial}), and the ledger does not: its end was cut off"
@@ -292,10 +298,9 @@ def _seals(
         if run not in there and word.closed[run] > word.accepted_sequence:
             yield Mismatch(topic="seals", subject=run, code="K703", because=f"its seal (serial {seal.serial}) is not in the warehouse")
     # The seal's digest of heads holds as long as nothing was begun since.
-    if seals and not open_runs and replay.fold.seal is not None and seals[-1].run == replay.fold.seal.run:
-        now = digest_of("heads", sorted([head.model, head.receipt, head.token] for head in heads if head.receipt is not None))
-        if now != seals[-1].heads:
-            yield Mismatch(topic="seals", subject=seals[-1].run, code="K709", because="the heads are not those that the last seal is of")
+    is_last = seals and not open_runs and replay.fold.seal is not None and seals[-1].run == replay.fold.seal.run
+    if is_last and digest_of_heads(heads) != seals[-1].heads:
+        yield Mismatch(topic="seals", subject=seals[-1].run, code="K709", because="the heads are not those that the last seal is of")
 
 
 def _relation(

@@ -11,16 +11,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.kept import heads_digest_at_seal
 from interlock.engine.planner.recovery import HeadsState
-from interlock.engine.warehouse.protocol import Catalog, HeadRow
+from interlock.engine.warehouse.protocol import Catalog, HeadRow, digest_of_heads
 from interlock.machines.evidence import ReceiptBody, SealRow
-from interlock.machines.records import digest_of
 
 SHOWN_MAX = 5
-
-
-def digest_of_heads(heads: Sequence[HeadRow]) -> str:
-    """Of the sorted (model, receipt, token); rows without a receipt are left out."""
-    return digest_of("heads", sorted([head.model, head.receipt, head.token] for head in heads if head.receipt is not None))
 
 
 def heads_state(fold: Fold, heads: Sequence[HeadRow], unexpected: Mapping[str, ReceiptBody], seal: SealRow | None) -> HeadsState:

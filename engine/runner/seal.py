@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
-from interlock.engine.runner.heads import digest_of_heads
 from interlock.engine.warehouse.duckdb import control
-from interlock.engine.warehouse.protocol import Session, WarehouseError
+from interlock.engine.warehouse.protocol import Session, WarehouseError, digest_of_heads
 from interlock.machines.evidence import CloseEvidence, ScopeEnd, SealRow, Verdict
 from interlock.machines.run import Run
 

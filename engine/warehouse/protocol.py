@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from interlock.machines.evidence import Column, SealRow
 from interlock.machines.permits import ActPermit, CommitPermit, PreparePermit, SealPermit, WritePermit
-from interlock.machines.records import Record, digest
+from interlock.machines.records import Record, digest, digest_of
 
 ALIAS = "warehouse"
 """The fixed name under which the target's database is attached, so that its own name is in no statement."""
@@ -65,6 +65,11 @@ class HeadRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     receipt: str | None
     token: str | None
     generation: str | None
+
+
+def digest_of_heads(heads: Sequence[HeadRow]) -> str:
+    """Of the sorted (model, receipt, token); rows without a receipt are left out."""
+    return digest_of("heads", sorted([head.model, head.receipt, head.token] for head in heads if head.receipt is not None))
 
 
 class ReceiptRow(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -200,7 +200,7 @@ def test_what_an_earlier_release_let_a_person_adopt_under_a_changed_head_is_no_b
         demand(world.command(shop, "adopt", "a", "--yes"), 0)
     demand(world.command(shop, "audit", "verify"), 0)
     demand(world.command(shop, "run"), 0)
-    ended_well(shop)
+    world.demand_sound(shop)
 
 
 def test_receipts_that_cannot_be_read_leave_the_outcome_open_until_they_can(shop: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -208,13 +208,15 @@ def receipt_of_another_models_attempt(place: Place) -> None:
         ((body,),) = connection.execute(
             "SELECT body FROM interlock.receipts JOIN interlock.heads USING (receipt) WHERE heads.model = 'a'"
         ).fetchall()
-        stored = canonical({**msgspec.json.decode(body), "model": "b"})
+        fields = msgspec.json.decode(body)
+        stored = canonical({**fields, "model": "b"})
         receipt = digest("receipt", stored)
         connection.execute(
             "INSERT INTO interlock.receipts SELECT ?, project, 'b', run, attempt, previous, ? FROM interlock.receipts LIMIT 1",
             [receipt, stored.decode()],
         )
-        connection.execute("UPDATE interlock.heads SET receipt = ? WHERE model = 'b'", [receipt])
+        head = [receipt, fields["token"], fields["generation"]]
+        connection.execute("UPDATE interlock.heads SET receipt = ?, token = ?, generation = ? WHERE model = 'b'", head)
 
 
 def an_old_database_whose_identity_was_deleted_beside_a_new_ledger(place: Place) -> None:

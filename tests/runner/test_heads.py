@@ -13,8 +13,8 @@ from tests.ledger.test_since_seal import sealed, whole
 
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.reader import read
-from interlock.engine.runner.heads import digest_of_heads, heads_in_words, heads_state, taken
-from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen
+from interlock.engine.runner.heads import heads_in_words, heads_state, taken
+from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen, digest_of_heads
 from interlock.machines.evidence import ReceiptBody, SealRow
 from interlock.machines.records import digest_of
 
