@@ -57,7 +57,7 @@ def look(directory: Path, project: str, reader: Reader | None) -> Sight:
         reader: of the warehouse; `None` where the database positively does not exist.
     """
     sight = _seen(read_since_seal(directory), project, reader)
-    if not isinstance(sight.ledger, LedgerWhole) or not sight.ledger.begins or sight.finding.decision != "refuse":
+    if not isinstance(sight.ledger, LedgerWhole) or not sight.ledger.begins or sight.finding.decision in ("proceed", "settle"):
         return sight
     # What was kept at a seal is believed where all agrees. Where anything is to be said against it, the whole ledger says it.
     return _seen(read(directory), project, reader)
