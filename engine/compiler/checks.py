@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple, assert_never
 
+from msgspec import structs
+
 from interlock.engine.compiler.analysis import Analysis, Context
 from interlock.engine.compiler.compiled import CompiledCheck
 from interlock.engine.compiler.names import Node, Unresolved
 from interlock.engine.compiler.text import Text, wrapped
 from interlock.engine.compiler.types import ZONED, is_time
+from interlock.engine.compiler.values import TEXT, Asked, as_text, asked, in_words, kind_in_words
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
 from interlock.engine.project.project import (
     AcceptedValues,
@@ -23,8 +26,11 @@ from interlock.engine.project.project import (
     Unique,
 )
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
-from interlock.engine.warehouse.duckdb.quoting import identifier, literal, string
+from interlock.engine.warehouse.duckdb.quoting import Scalar, identifier, string
 from interlock.machines.evidence import Column
+
+TAKEN_FOR = "DuckDB would take it for "
+"""How the reason begins where a value is one of the column's type, though not the one that was written."""
 
 _BEFORE = "SELECT (\n"
 _OPEN = frozenset("([{")
@@ -200,7 +206,7 @@ class CheckBinder:
                 for name in names:
                     self._present(check, name)
             case AcceptedValues():
-                self._accepted(check, question)
+                failing = self._accepted(check, question)
             case Relationships():
                 to_relation = self._relationship(check, question, drafted.to)
             case ExpressionHolds():
@@ -266,21 +272,49 @@ class CheckBinder:
                 self._not_bound(check, found)
         return self._stands.run(to)
 
-    def _accepted(self, check: Check, question: AcceptedValues) -> None:
+    def _accepted(self, check: Check, question: AcceptedValues) -> str:
+        """The values as the column's type has them: its rows are compared as they are, and never cast."""
         column = self._present(check, question.column)
         if column is None:
-            return
-        values = ", ".join(literal(value) for value in question.values)
-        found = self._binder.columns_of(f"SELECT 1 FROM {self._own(alias='here')} WHERE {identifier(column.name)} IN ({values})")
-        if not isinstance(found, NotBound):
-            casts = ", ".join(f"CAST({literal(value)} AS {column.type})" for value in question.values)
-            worked_out = self._binder.evaluate(f"SELECT {casts}")
-            if isinstance(worked_out, NotBound):
-                found = worked_out
+            return ""
+        values: list[Asked] = []
+        for index, value in enumerate(question.values):
+            try:
+                one = asked(value, column.type)
+            except ValueError as error:
+                self._no_value(check, index, value, column, str(error), "write it with fewer digits")
+                return ""
+            if one is None:
+                because, remedy = _not_compared(value, column)
+                self._no_value(check, index, value, column, because, remedy)
+                return ""  # all of them are of one kind
+            values.append(one)
+        listed = ", ".join(each.sql for each in values)
+        found = self._binder.columns_of(f"SELECT 1 FROM {self._own(alias='here')} WHERE {identifier(column.name)} IN ({listed})")
         if isinstance(found, NotBound):
-            self._finding(
-                check, f"a value of check `{check.name}` is no {column.type}", found.message, f"write values of the type of `{column.name}`"
-            )
+            self._not_bound(check, found)
+            return ""
+        answer = self._binder.evaluate(f"SELECT {', '.join(each.kept for each in values)}")
+        kept = (False,) * len(values) if isinstance(answer, NotBound) else answer[0]
+        for index, holds in enumerate(kept):
+            if not holds:
+                self._not_kept(check, index, question.values[index], values[index], column)
+        return listed
+
+    def _not_kept(self, check: Check, index: int, value: Scalar, one: Asked, column: Column) -> None:
+        """The type has no such value, or takes it for another one."""
+        of_type = f"write values of the type of `{column.name}`"
+        found = self._binder.evaluate(f"SELECT CAST({one.sql} AS VARCHAR)")
+        if isinstance(found, NotBound):
+            self._no_value(check, index, value, column, found.message, of_type)
+        else:
+            shown = str(found[0][0])
+            remedy = f'write "{shown}", if that is meant' if isinstance(value, str) else of_type
+            self._no_value(check, index, value, column, f"{TAKEN_FOR}{shown}", remedy)
+
+    def _no_value(self, check: Check, index: int, value: Scalar, column: Column, because: str, remedy: str) -> None:
+        summary = f"value {in_words(value)} of check `{check.name}` is no {column.type}"
+        self._finding(check, summary, because, remedy, key=f"accepted_values.values[{index}]")
 
     def _fresh(self, check: Check, question: Freshness) -> None:
         column = self._present(check, question.column)
@@ -309,9 +343,20 @@ class CheckBinder:
         remedy = f"did you mean `{found.candidates[0]}`?" if found.candidates else "correct the check"
         self._finding(check, f"check `{check.name}` does not bind", found.message, remedy)
 
-    def _finding(self, check: Check, summary: str, because: str, remedy: str) -> None:
+    def _finding(self, check: Check, summary: str, because: str, remedy: str, *, key: str = "") -> None:
         at = _position(check, self._path)
+        if key:
+            at = structs.replace(at, key=f"{at.key}.{key}")
         self.findings.append(Diagnostic(code="L225", summary=summary, because=because, remedy=remedy, at=at, subject=self._owner.name))
+
+
+def _not_compared(value: Scalar, column: Column) -> tuple[str, str]:
+    """Why a value and a column are not compared, and what to write."""
+    kind = kind_in_words(value)
+    if column.type == TEXT:
+        because = f"it is {kind}, and `{column.name}` holds texts: DuckDB would read each of them as {kind} before it compares"
+        return because, f"write texts, such as {as_text(value)}"
+    return f"it is {kind}, and `{column.name}` is {column.type}", f"write values of the type of `{column.name}`"
 
 
 def _position(check: Check, path: str) -> Position:

@@ -17,7 +17,8 @@ class CompiledCheck(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """A check whose names are resolved.
 
     `failing`: for expression a boolean SQL expression that holds for good rows; for custom SQL the SELECT of failing rows,
-    qualified, in which the model itself reads as its final relation. Empty for the others, which are made from `check`.
+    qualified, in which the model itself reads as its final relation; for accepted values the list of them, as SQL of the column's
+    type. Empty for the others, which are made from `check`.
     `to_relation`: of relationships, the quoted three-part name or reader call of what is referred to.
     """
 

@@ -19,7 +19,7 @@ from interlock.engine.project.project import (
     RowCount,
     Unique,
 )
-from interlock.engine.warehouse.duckdb.quoting import identifier, literal, string
+from interlock.engine.warehouse.duckdb.quoting import identifier, string
 from interlock.engine.warehouse.duckdb.write import SAMPLE_MAX, Probe, as_of_literal, columns_sql
 from interlock.engine.warehouse.protocol import Statement
 
@@ -44,9 +44,8 @@ def probe(check: CompiledCheck, rel: str, as_of: str) -> Probe | None:
         case NotNull(columns=columns):
             where = " OR ".join(f"{identifier(column)} IS NULL" for column in columns)
             return Probe(name=name, expression=_answer(f"count(*) FILTER (WHERE {where})", "NULL"))
-        case AcceptedValues(column=column, values=values):
-            listed = ", ".join(literal(value) for value in values)
-            where = f"{identifier(column)} IS NOT NULL AND {identifier(column)} NOT IN ({listed})"
+        case AcceptedValues(column=column):
+            where = f"{identifier(column)} IS NOT NULL AND {identifier(column)} NOT IN ({check.failing})"
             return Probe(name=name, expression=_answer(f"count(*) FILTER (WHERE {where})", _first(identifier(column), where)))
         case Unique(columns=columns):
             return Probe(name=name, expression=f"({_unique(columns, rel)})")
@@ -113,11 +112,11 @@ def _not_fresh(greatest: str, fresh: str) -> str:
 def _greatest(question: Freshness) -> tuple[str, str]:
     """The greatest value of the column, and the time that it means."""
     greatest = f"max({identifier(question.column)})"
-    moment = f"CAST({greatest} AS TIMESTAMPTZ)"
+    moment = f"TRY_CAST({greatest} AS TIMESTAMPTZ)"  # a DATE may lie beyond all timestamps
     if question.zone:
         # A time that has a zone keeps it, whatever zone the session is in.
         own = f"(contains(typeof({greatest}), 'WITH TIME ZONE') OR contains(typeof({greatest}), 'TIMESTAMPTZ'))"
-        moment = f"CASE WHEN {own} THEN {moment} ELSE timezone({string(question.zone)}, CAST({greatest} AS TIMESTAMP)) END"
+        moment = f"CASE WHEN {own} THEN {moment} ELSE timezone({string(question.zone)}, TRY_CAST({greatest} AS TIMESTAMP)) END"
     return greatest, moment
 
 

@@ -223,7 +223,7 @@ def _may_retry(error: WarehouseError, answers: Mapping[str, object], tries: int)
 
 def _failed(attempt: Attempt, error: WarehouseError, role: str) -> Refuse:
     code = "P420" if role.startswith("bind:") and error.code == "W608" else error.code
-    message = attempt.bench.redact(error.message)
+    message = _asking(attempt.item, role) + attempt.bench.redact(error.message)
     because = message if code != "P420" else f"the view {role.removeprefix('bind:')} would break: {message}"
     remedy = error.remedy or (
         "select that view too, or change it first" if code == "P420" else "mend what the message names, and run it again"
@@ -233,6 +233,21 @@ def _failed(attempt: Attempt, error: WarehouseError, role: str) -> Refuse:
     return Refuse(
         evidence=RefuseEvidence(cause=cause, code=code, because=because, remedy=remedy, proof=RolledBack(body=None), detail=detail)
     )
+
+
+def _asking(item: Item, role: str) -> str:
+    """Which checks a statement asks, as the beginning of what it said; empty where it asks none."""
+    if role.startswith(PREFIX):
+        names = [role.removeprefix(PREFIX)]
+    elif role == "look":
+        own = {statement.role for statement in item.statements}
+        names = [check.check for check in item.checks if PREFIX + check.check not in own]
+    else:
+        names = []
+    if not names:
+        return ""
+    listed = ", ".join(f"`{name}`" for name in names)
+    return f"asking check {listed}: " if len(names) == 1 else f"asking checks {listed}: "
 
 
 def find(attempt: Attempt, error: WarehouseError | None = None) -> Answer:

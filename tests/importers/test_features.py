@@ -368,3 +368,50 @@ def test_what_dbt_takes_from_its_machines_zone_is_said_unless_the_profile_names_
     profile = "shop:\n  target: dev\n  outputs:\n    dev: {type: duckdb, path: x.duckdb, settings: {TimeZone: Europe/Berlin}}\n"
     named = imported(tmp_path / "named", {"models/a.sql": "select 1 as id", "profiles.yml": profile})
     assert not any("Interlock runs in UTC" in said for said in named.done.said)
+
+
+def test_accepted_values_mean_what_dbt_means_whatever_the_type_of_the_column(tmp_path: Path) -> None:
+    """dbt writes quoted texts, and leaves it to the database to read them as the column's type."""
+    found = imported(
+        tmp_path,
+        {
+            "models/m.sql": "{{ config(materialized='table') }} select 1 as id, '01' as zip, true as paid, date '2024-01-31' as day, 1.5 as amount",
+            "models/s.yml": """
+                models:
+                  - name: m
+                    columns:
+                      - name: id
+                        tests:
+                          - accepted_values: {values: ["1", "2"]}
+                          - accepted_values: {values: ["01", "02"], name: odd}
+                          - accepted_values: {values: [1, 2]}
+                          - accepted_values: {values: [1, 2], quote: false}
+                          - accepted_values: {values: ["a", "b"], name: none}
+                          - not_null
+                      - {name: zip, tests: [accepted_values: {values: ["01"]}, accepted_values: {values: [1], name: other, config: {severity: warn}}]}
+                      - {name: paid, tests: [accepted_values: {values: ["yes", "no"]}, accepted_values: {values: [true, false]}]}
+                      - {name: day, tests: [accepted_values: {values: [2024-01-31]}, accepted_values: {values: ["2024-01-31"]}]}
+                      - {name: amount, tests: [accepted_values: {values: ["1.50"]}, accepted_values: {values: [1.5]}]}
+            """,
+        },
+    )
+    checks = {check.name: type(check.question).__name__ for check in load(found.out, environment={}).models["m"].checks}
+    assert checks == {
+        "accepted_values_id": "AcceptedValues",
+        "odd": "CustomSql",
+        "accepted_values_id_2": "CustomSql",
+        "accepted_values_id_3": "CustomSql",
+        "not_null_id": "NotNull",
+        "accepted_values_zip": "AcceptedValues",
+        "other": "CustomSql",
+        "accepted_values_paid": "CustomSql",
+        "accepted_values_paid_2": "CustomSql",
+        "accepted_values_day": "CustomSql",
+        "accepted_values_day_2": "AcceptedValues",
+        "accepted_values_amount": "AcceptedValues",
+        "accepted_values_amount_2": "CustomSql",
+    }
+    assert [(item.name, item.code) for item in found.items("test") if item.status == "refused"] == [("accepted_values on m.id", "D815")]
+    (told,) = [item.why for item in found.items("test") if "no INTEGER" in item.why and "01" in item.why]
+    assert told.startswith("asked in SQL, as dbt asks it: [L225] ")
+    assert found.items("model")[0].status == "converted"

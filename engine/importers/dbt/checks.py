@@ -63,6 +63,8 @@ class Test:
     problem: Problem | None = None
     disabled: str = ""
     notes: list[str] = field(default_factory=list)
+    as_sql: str = ""
+    """Its question in SQL, for when the sidecar's own words do not go with the column's type."""
     own_text: str = ""
     """What stands for the relation that it is about, if that is not the owner."""
     keys: list[str] = field(default_factory=list)
@@ -111,6 +113,8 @@ def generic(session: Session, test: Test, entry: Any, column: str | None, about_
             made = _native(short, arguments, str(column) if column is not None else None, rendering)
             if made is not None:
                 test.checks = [{**made, **_severity(config)}]
+                if short == "accepted_values":
+                    test.as_sql = _not_accepted(str(column), arguments, about_text)
                 _named(test, [short, *([str(column)] if column else [])], config)
                 return
         model = about_text
@@ -241,9 +245,7 @@ def _failing(
         case "not_null" if column:
             return f"select {column} from {model} where {column} is null"
         case "accepted_values" if column:
-            quote = arguments.get("quote") is not False
-            values = ", ".join(_sql(each, quote=quote) for each in listed(arguments.get("values")))
-            return f"select {column} as value_field, count(*) as n_records from {model} where {column} not in ({values}) group by {column}"
+            return _not_accepted(column, arguments, model)
         case "relationships" if column:
             return (
                 f"select child.{column} as from_field from {model} as child left join {arguments.get('to')} as parent "
@@ -253,6 +255,13 @@ def _failing(
             pass
     known = WITHOUT_PACKAGE.get(short)
     return None if known is None else known(model, column, arguments)
+
+
+def _not_accepted(column: str, arguments: Table, model: str) -> str:
+    """The question as dbt puts it: a value is a quoted text unless `quote: false` says that it is SQL, whatever the column's type."""
+    quote = arguments.get("quote") is not False
+    values = ", ".join(_sql(each, quote=quote) for each in listed(arguments.get("values")))
+    return f"select {column} as value_field, count(*) as n_records from {model} where {column} not in ({values}) group by {column}"
 
 
 def _severity(config: Table) -> dict[str, Any]:

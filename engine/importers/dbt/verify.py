@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from interlock.engine.clock import Clock, stamp
+from interlock.engine.compiler.checks import TAKEN_FOR
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.importers.dbt import freshness
 from interlock.engine.importers.dbt.convert import Conversion
@@ -58,6 +59,8 @@ def drop_what_fails(conversion: Conversion, findings: tuple[Diagnostic, ...]) ->
     """Refuse the nodes and tests that findings are about; answers whether any was, and with findings that concern none."""
     by_path = {path: node for node in conversion.found.nodes if node.live for path in node.written}
     is_unknown = bool(unknown_sources(findings))
+    # By the places that findings name: a check that goes must not move the next one into its place.
+    asked = {id(node): [str(check.get("name")) for check in node.checks] for node in by_path.values()}
     left: list[Diagnostic] = []
     changed = False
     for finding in sorted(findings, key=lambda each: each.code == "L220"):
@@ -84,8 +87,8 @@ def drop_what_fails(conversion: Conversion, findings: tuple[Diagnostic, ...]) ->
             continue  # what it reads was refused just now, or has columns that cannot be looked at
         key = finding.at.key if finding.at is not None else ""
         check = _CHECK.match(key)
-        if check is not None and int(check[1]) < len(node.checks):
-            changed = _drop_check(conversion, node, int(check[1]), finding) or changed
+        if check is not None and int(check[1]) < len(asked.get(id(node), ())):
+            changed = _drop_check(conversion, node, asked[id(node)][int(check[1])], finding) or changed
             continue
         if node.live:
             node.problem = _problem(node, finding)
@@ -100,10 +103,21 @@ def _source(conversion: Conversion, finding: Diagnostic) -> SourceNode | None:
     return next((each for each in conversion.found.sources if each.key and each.key == finding.subject), None)
 
 
-def _drop_check(conversion: Conversion, node: Node, index: int, finding: Diagnostic) -> bool:
-    name = str(node.checks[index].get("name"))
+def _drop_check(conversion: Conversion, node: Node, name: str, finding: Diagnostic) -> bool:
+    """Leave out a check that does not compile, or ask it in dbt's own SQL; answers whether it was there."""
+    place = next((index for index, check in enumerate(node.checks) if check.get("name") == name), None)
+    if place is None:
+        return False  # it has another finding
+    if "sql" in node.checks[place] and finding.because.startswith(TAKEN_FOR):
+        return False  # another value of a check that is asked in SQL by now
     for test in conversion.tests:
         if test.owner is node and name in test.keys:
+            if test.as_sql and finding.because.startswith(TAKEN_FOR):
+                rest = {key: value for key, value in node.checks[place].items() if key != "accepted_values"}
+                node.checks[place] = {"sql": test.as_sql, **rest}
+                test.notes.append(f"asked in SQL, as dbt asks it: {_said(finding)}")
+                test.as_sql = ""
+                return True
             if test.problem is None:
                 test.problem = Problem(
                     "D815", f"as a check it does not compile: {_said(finding)}", finding.remedy or "write it anew", test.line, test.path
