@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from interlock.engine.compiler.compiled import CompiledModel
-from interlock.engine.planner.choice import Choice, Desk, refuse
+from interlock.engine.planner.choice import Choice, Desk, columns_left, refuse
 from interlock.engine.planner.facts import same_columns
 from interlock.engine.warehouse.duckdb.dependents import Place, bindable, names_in
 from interlock.engine.warehouse.protocol import RelationSeen
@@ -13,11 +13,34 @@ from interlock.engine.warehouse.protocol import RelationSeen
 MAKES = frozenset({"create", "replace", "convert"})
 
 
+def made_again(desk: Desk, model: CompiledModel, choice: Choice, chosen: Mapping[str, Choice]) -> Choice:
+    """A view that has nothing to do, and cannot be bound before several of the models that it reads are made: it is made after them.
+
+    One of them was dropped by hand. Until it is there again the view does not bind, so it cannot be asked in a transaction of
+    another one whether that breaks it.
+
+    Args:
+        desk: what may be looked at.
+        model: any.
+        choice: what is to be done with it.
+        chosen: what is to be done with all that it reads.
+    """
+    if model.kind != "view" or choice.action not in ("no_op", "recheck"):
+        return choice
+    made = [name for name in (*model.tables_read, *model.views_read) if name in chosen and chosen[name].action in MAKES]
+    gone = [name for name in made if desk.seen(desk.compiled.models[name]) is None]
+    if not gone or len(made) == 1:
+        return choice
+    named = ", ".join(f"`{name}`" for name in sorted(gone))
+    return Choice(action="replace", reasons=(f"it does not bind until {named} is there again, and is made again after that",))
+
+
 def readers_of(desk: Desk, chosen: Mapping[str, Choice], gone: frozenset[str | None]) -> dict[str, tuple[RelationSeen, ...]]:
     """By model that is made anew: the views to be bound again in its transaction.
 
     A view that no model makes and that does not even bind now is somebody else's and decides nothing here; nor does one with a
-    token of `gone`, which this plan drops first.
+    token of `gone`, which this plan drops first. One of ours that does not bind before another model is there again is not asked
+    in the transaction, where it is shown to bind with all that this plan makes.
     """
     strangers: dict[str, list[RelationSeen]] = {}
     found: dict[str, list[RelationSeen]] = {}
@@ -35,8 +58,47 @@ def readers_of(desk: Desk, chosen: Mapping[str, Choice], gone: frozenset[str | N
         views = [view for listed in strangers.values() for view in listed]
         sound = bindable(desk.facts.catalog, views, {})
         for name, listed in strangers.items():
-            found[name] += [view for view in listed if (view.schema.lower(), view.name.lower()) in sound]
+            found[name] += [view for view in listed if _of(view) in sound]
+    for name, waiting in _waiting(desk, chosen, found).items():
+        found[name] = [view for view in found[name] if view not in waiting]
     return {name: tuple(sorted(views, key=lambda view: (view.schema, view.name))) for name, views in found.items() if views}
+
+
+def _waiting(desk: Desk, chosen: Mapping[str, Choice], readers: Mapping[str, list[RelationSeen]]) -> dict[str, list[RelationSeen]]:
+    """By model that is made anew: views that cannot be bound with it, since another model's relation is gone, and can once all are there."""
+    models = desk.compiled.models
+    gone = {_place(model): model for name, model in models.items() if desk.facts.head(name).token is not None and desk.seen(model) is None}
+    if not gone:
+        return {}
+    lacking = {_of(view): (view, lacks) for listed in readers.values() for view in listed if (lacks := _reached(desk, view) & gone.keys())}
+    if not lacking:
+        return {}
+    # What is gone is made again by its file, if not by this plan.
+    there = {place: columns_left(desk.facts.body(model.name)) or model.columns for place, model in gone.items()}
+    made = [models[name] for name, choice in chosen.items() if choice.action in MAKES]
+    there |= {_place(model): model.columns for model in made if model.kind != "snapshot"}
+    sound = bindable(desk.facts.catalog, [view for view, _ in lacking.values()], there)
+    return {
+        name: [view for place, (view, lacks) in lacking.items() if view in listed and place in sound and lacks - {_place(models[name])}]
+        for name, listed in readers.items()
+    }
+
+
+def _reached(desk: Desk, view: RelationSeen) -> frozenset[Place]:
+    """Every place that a view reads, through other views too."""
+    found: set[Place] = set()
+    waiting = [view]
+    while waiting:
+        for place in names_in(waiting.pop()) - found:
+            found.add(place)
+            seen = desk.facts.catalog.find(*place)
+            if seen is not None and seen.kind == "view":
+                waiting.append(seen)
+    return frozenset(found)
+
+
+def _of(view: RelationSeen) -> Place:
+    return (view.schema.lower(), view.name.lower())
 
 
 def _standing(desk: Desk, chosen: Mapping[str, Choice]) -> list[tuple[str, RelationSeen, bool]]:
@@ -74,7 +136,7 @@ def broken_views(
         if model.kind == "snapshot" or chosen[name].action == "create" or seen is None or same_columns(seen.columns, columns):
             continue
         sound = bindable(desk.facts.catalog, views, {_place(model): columns})
-        broken = [view for view in views if (view.schema.lower(), view.name.lower()) not in sound]
+        broken = [view for view in views if _of(view) not in sound]
         if broken:
             named = ", ".join(f"{view.schema}.{view.name}" for view in broken)
             because = f"with its new columns it would break {named}, which this plan does not make anew"
@@ -95,7 +157,7 @@ def readers_left(
     sound = bindable(desk.facts.catalog, strangers, {}) if strangers else frozenset()
     left = [
         *_ours(desk, model, _standing(desk, chosen)),
-        *(view for view in strangers if (view.schema.lower(), view.name.lower()) in sound),
+        *(view for view in strangers if _of(view) in sound),
     ]
     return tuple(sorted(f"{view.schema}.{view.name}" for view in left))
 

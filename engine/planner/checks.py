@@ -99,14 +99,14 @@ def _freshness(question: Freshness, as_of: str) -> str:
     greatest, moment = _greatest(question)
     age = f"(epoch({as_of_literal(as_of)}) - epoch({moment}))"
     nothing = f"'no row has a value in ' || {string(question.column)}"
-    failing = _not_fresh(greatest, f"{age} <= {question.max_age_seconds} AND {age} >= -{FUTURE_SECONDS_MAX}")
+    failing = _not_fresh(moment, f"{age} <= {question.max_age_seconds} AND {age} >= -{FUTURE_SECONDS_MAX}")
     ahead = f"CASE WHEN {age} < -{FUTURE_SECONDS_MAX} THEN ', which is in the future' ELSE '' END"
     return _answer(failing, f"coalesce('newest ' || CAST({greatest} AS VARCHAR) || {ahead}, {nothing})")
 
 
-def _not_fresh(greatest: str, fresh: str) -> str:
+def _not_fresh(moment: str, fresh: str) -> str:
     """1 where it is not fresh, null where there is no time. An infinite time has no age: what is not known to be in bounds is not fresh."""
-    return f"CASE WHEN {greatest} IS NULL THEN NULL WHEN {fresh} THEN 0 ELSE 1 END"
+    return f"CASE WHEN {moment} IS NULL THEN NULL WHEN {fresh} THEN 0 ELSE 1 END"
 
 
 def _greatest(question: Freshness) -> tuple[str, str]:
@@ -132,7 +132,7 @@ def fresh_fields(question: Freshness, as_of: str) -> str:
     greatest, moment = _greatest(question)
     age = f"(epoch({as_of_literal(as_of)}) - epoch({moment}))"
     ahead = f"(epoch({moment}) - epoch(CAST({NOW} AS TIMESTAMPTZ)))"
-    failing = _not_fresh(greatest, f"{age} <= {question.max_age_seconds} AND {ahead} <= {FUTURE_SECONDS_MAX}")
+    failing = _not_fresh(moment, f"{age} <= {question.max_age_seconds} AND {ahead} <= {FUTURE_SECONDS_MAX}")
     return (
         f"{{'failing': CAST({failing} AS BIGINT), 'newest': CAST({greatest} AS VARCHAR), 'age': TRY_CAST(floor({age}) AS BIGINT), "
         f"'ahead': TRY_CAST(floor({ahead}) AS BIGINT), 'allowed': {question.max_age_seconds}}}"

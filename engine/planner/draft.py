@@ -10,7 +10,7 @@ from msgspec import structs
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.planner import checks as check_sql
-from interlock.engine.planner.bystanders import broken_views, readers_of
+from interlock.engine.planner.bystanders import broken_views, made_again, readers_of
 from interlock.engine.planner.choice import Changing, Choice, Desk
 from interlock.engine.planner.choose import choose
 from interlock.engine.planner.closure import closure_of, variables_of
@@ -106,6 +106,7 @@ def draft(
             choice = Choice(action="move", reasons=())
         else:
             choice = moved_upstream(desk, model, {other: move.body for other, move in moves.items()}) or choose(desk, model, changing)
+        choice = made_again(desk, model, choice, chosen)
         choice = with_unused(desk, model, refused_by_sources(compiled, model, choice, facts.said) or choice)
         chosen[name] = choice
         if choice.action != "no_op":
