@@ -126,7 +126,11 @@ def _fresh(check: SourceCheck, rows: int, said: Mapping[str, Any]) -> SourceVerd
     if rows == 0:
         return _verdict(check, "no_rows", "it has no rows")
     if said["failing"] is None:
-        return _verdict(check, "not_evaluated", f"no row has a value in `{check.column}`")
+        known = said["newest"]
+        because = (
+            f"no row has a value in `{check.column}`" if known is None else f"its newest `{check.column}` is {known}, which is no time"
+        )
+        return _verdict(check, "not_evaluated", because)
     if said["failing"] == 0:
         return _verdict(check, "passed", failing=0)
     age, newest = said["age"], f"its newest `{check.column}` is {said['newest']}"
