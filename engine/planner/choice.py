@@ -48,6 +48,10 @@ class Desk:
     options: Options
     target: TargetConfig
     selected: frozenset[str]
+    orphans: frozenset[str | None] = frozenset()
+    """Tokens of relations that no model makes any more."""
+    leaving: frozenset[str | None] = frozenset()
+    """Tokens of those that this plan drops."""
 
     def seen(self, model: CompiledModel) -> RelationSeen | None:
         """What stands at the model's name."""

@@ -108,15 +108,41 @@ def _left_by_another(desk: Desk, model: CompiledModel, seen: RelationSeen) -> st
 def _in_the_way(desk: Desk, model: CompiledModel, seen: RelationSeen, owner: str) -> Choice:
     """A relation of ours, where another model belongs now: dropped only when that is asked."""
     living = desk.compiled.models.get(owner)
-    if living is None or living.kind == "ephemeral":
-        why = "which the project has no more" if living is None else "which is ephemeral now"
-        remedy = "drop it with `--drop-orphans` and run again; or give the model another `alias`"
+    is_gone = living is None or living.kind == "ephemeral"
+    because, other = f"{_spelled(model, seen)} is there: `{owner}` left it, {_belongs(living)}", "give the model another `alias`"
+    left = _renamed_from_by_hand(desk, seen, owner)
+    if left is not None:
+        remedy = f"take it as it is with `interlock adopt MODEL`; or {'rename or drop it' if is_gone else 'rename it'} yourself; or {other}"
+        if living is None:
+            remedy += f'; or rename it to {left} again and say `renamed_from = "{owner}"`, and it is moved here'
+        because = f"{_spelled(model, seen)} is there: `{owner}` made it, {_belongs(living)}, and somebody renamed it from {left}"
+    elif seen.token in desk.leaving:
+        remedy = f"{DROPPED_NOW}; or {other}"
+    elif is_gone:
+        remedy = f"drop it with `--drop-orphans` and run again; or {other}"
         if living is None:
             remedy += f'; or, where it is that model under a new name, say `renamed_from = "{owner}"`'
     else:
-        why = f"which belongs at {living.schema}.{living.relation} now"
-        remedy = f"run `{owner}` first, with `--drop-orphans` for what it leaves, and then this; or give the model another `alias`"
-    return refuse("P417", f"{_spelled(model, seen)} is there: `{owner}` left it, {why}", remedy, model=model.name)
+        remedy = f"run `{owner}` first, with `--drop-orphans` for what it leaves, and then this; or {other}"
+    return refuse("P417", because, remedy, model=model.name)
+
+
+DROPPED_NOW = "this run drops it, and its place is free when that is done: run again after it"
+"""The remedy where what is in the way goes in the same run: a plan expects of each place what it sees there."""
+
+
+def _belongs(living: CompiledModel | None) -> str:
+    if living is None:
+        return "which the project has no more"
+    return "which is ephemeral now" if living.kind == "ephemeral" else f"which belongs at {living.schema}.{living.relation} now"
+
+
+def _renamed_from_by_hand(desk: Desk, seen: RelationSeen, owner: str) -> str | None:
+    """Where a model's last run left the relation, if that is another name than the one at which it stands."""
+    body = desk.facts.body(owner)
+    if body is None or desk.facts.head(owner).token != seen.token:
+        return None
+    return body.relation if body.relation.lower() != f"{seen.schema}.{seen.name}".lower() else None
 
 
 def _spelled(model: CompiledModel, seen: RelationSeen | None) -> str:
@@ -180,7 +206,8 @@ def _where_it_stood(desk: Desk, model: CompiledModel, seen: RelationSeen) -> Cho
         if before is None:
             remedy += ", or take it as it is with `interlock adopt MODEL`"
         elif before.schema == model.schema:
-            remedy = f"drop the earlier one with `--drop-orphans` and run again, which moves {there} there; or {remedy}"
+            drop = "drop the earlier one with `--drop-orphans`, and run again"
+            remedy = f"{DROPPED_NOW if seen.token in desk.leaving else drop}, which moves {there} there; or {remedy}"
         because = f"{here} is there with rows of an earlier run of it, which are not gone on with{newer}"
         return refuse("P424" if there else "P417", because, remedy, model=model.name)
     stopped = _full_refresh_refused(desk, model)

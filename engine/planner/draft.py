@@ -82,6 +82,7 @@ def draft(
     orphans = (*orphans_of(desk, frozenset(move.old.model for move in moves.values())), *strays_of(desk, moves))
     leaving = drops(desk, [each for each in orphans if options.drop_orphans == "yes" or each.model in remade], remade)
     gone = tokens(leaving)
+    desk = replace(desk, orphans=frozenset(each.token for each in orphans if each.seen is not None), leaving=gone)
     readers: dict[str, tuple[RelationSeen, ...]] = {}
     after: list[CompiledModel] = []
 

@@ -120,7 +120,7 @@ def look(
         Unreadable: a receipt cannot be read.
     """
     by_model = {head.model: head for head in heads}
-    wanted = _models_looked_at(compiled, selected, by_model, options)
+    wanted = _models_looked_at(compiled, selected, by_model, options) | _in_the_way(compiled, selected, by_model, catalog)
     bodies = read_bodies(reader, project, (by_model[name] for name in sorted(wanted) if name in by_model)) if reader is not None else {}
     for name in sorted(wanted & by_model.keys()):
         receipt = by_model[name].receipt
@@ -170,6 +170,13 @@ def _models_looked_at(compiled: Compiled, selected: frozenset[str], heads: Mappi
     if options.drop_orphans == "yes":
         wanted |= {name for name in heads if name not in compiled.models or compiled.models[name].kind == "ephemeral"}
     return wanted
+
+
+def _in_the_way(compiled: Compiled, selected: frozenset[str], heads: Mapping[str, HeadRow], catalog: Catalog) -> set[str]:
+    """Whose relation stands where another model belongs: its receipt tells whether it was left there."""
+    places = [catalog.find(compiled.models[name].schema, compiled.models[name].relation) for name in selected]
+    tokens = {seen.token for seen in places if seen is not None and seen.token is not None}
+    return {name for name, head in heads.items() if head.token in tokens}
 
 
 def _sources_of(compiled: Compiled, selected: frozenset[str]) -> tuple[str, ...]:

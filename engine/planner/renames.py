@@ -8,12 +8,12 @@ from typing import NamedTuple
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.planner.bystanders import readers_left
 from interlock.engine.planner.choice import EXTENDED, Choice, Desk, definition_moved, refuse, relation_kind
-from interlock.engine.planner.choose import former_place
+from interlock.engine.planner.choose import DROPPED_NOW, former_place
 from interlock.engine.planner.facts import is_adopted
 from interlock.engine.planner.frame import Frame
 from interlock.engine.planner.items import build, move_item
 from interlock.engine.planner.plan import Item
-from interlock.engine.warehouse.protocol import HeadRow
+from interlock.engine.warehouse.protocol import HeadRow, RelationSeen
 from interlock.machines.evidence import ReceiptBody
 
 
@@ -32,21 +32,48 @@ def moved(frame: Frame, model: CompiledModel, move: Move, chosen: Mapping[str, C
     otherwise = "set its alias back" if old.model == model.name else "take `renamed_from` out to build it anew"
     schema, name = body.relation.split(".", 1)
     seen = frame.desk.facts.catalog.find(schema, name)
+    standing = frame.desk.seen(model)
     if seen is None or seen.token != old.token:
-        return build(frame, model, refuse("P424", f"{body.relation} is not as the receipt of `{old.model}` left it", otherwise))
+        return build(frame, model, _is_elsewhere(frame.desk, model, move, body, standing))
     if schema != model.schema:
         because = f"it stands in schema `{schema}`, and the model makes it in `{model.schema}`: a relation cannot move between schemas"
         return build(frame, model, refuse("P424", because, f'set `schema = "{schema}"`, or {otherwise}'))
-    standing = frame.desk.seen(model)
     if standing is not None and (standing.schema, standing.name) != (seen.schema, seen.name):
-        because = f"{model.schema}.{model.relation} is there already"
-        return build(frame, model, refuse("P424", because, f"move it away, or {otherwise}"))
+        because = f"{model.schema}.{model.relation} is there already, and {body.relation} cannot take its name"
+        return build(frame, model, refuse("P424", because, _to_free(frame.desk, standing)))
     place = (schema.lower(), name.lower())
     left = readers_left(frame.desk, model, place, chosen, gone) if name.lower() != model.relation.lower() else ()
     if left:
         because = f"{body.relation} is read by {', '.join(left)}, which would break under its new name"
         return build(frame, model, refuse("P420", because, "select those views too, change them first, or drop them"))
     return move_item(frame, model, old, body, name)
+
+
+def _is_elsewhere(desk: Desk, model: CompiledModel, move: Move, body: ReceiptBody, standing: RelationSeen | None) -> Choice:
+    """What was to be moved is not where its receipt left it. Without `renamed_from` the model is made anew where nothing is in its way."""
+    there = next((seen for seen in desk.facts.catalog.relations.values() if seen.token == move.old.token), None)
+    because = f"{body.relation} is not as the receipt of `{move.old.model}` left it"
+    if there is not None:
+        because += f": somebody renamed it: it stands at {there.schema}.{there.name}"
+    again = (
+        f"rename it to {body.relation} again" if there is not None and desk.facts.catalog.find(*body.relation.split(".", 1)) is None else ""
+    )
+    if standing is None:
+        remedies = [again, "take `renamed_from` out to build it anew"]
+    elif there is standing:
+        remedies = [again, "take it as it is with `interlock adopt MODEL`"]
+    else:
+        remedies = [f"{model.schema}.{model.relation} is there: {_to_free(desk, standing)}"]
+    return refuse("P424", because, ", or ".join(each for each in remedies if each), model=model.name)
+
+
+def _to_free(desk: Desk, standing: RelationSeen) -> str:
+    """What frees the place that a relation is to move to."""
+    if standing.token in desk.leaving:
+        return DROPPED_NOW
+    if standing.token in desk.orphans:
+        return "drop what stands there with `--drop-orphans`, and run again; or give the model another `alias`"
+    return "rename or drop it yourself and run again, or give the model another `alias`"
 
 
 def renames(desk: Desk) -> dict[str, Move]:
