@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from msgspec import structs
 
 from interlock.engine.compiler.nested import difference, fits
-from interlock.engine.compiler.types import Incomplete, OutOfRange, canonical_type
+from interlock.engine.compiler.types import Incomplete, Length, OutOfRange, canonical_type
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
 from interlock.engine.project.project import Contract, ContractColumn
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
@@ -94,6 +94,8 @@ def promises_of(contract: Contract | None, subject: str, path: str, binder: Bind
                     name,
                     "type",
                 )
+            elif isinstance(found, Length):
+                report.add("C304", f"`{column.type}` promises a length", found.message, found.remedy(name), "columns", name, "type")
             elif isinstance(found, NotBound):
                 remedy = f"did you mean `{found.candidates[0]}`?" if found.candidates else "write a type of the warehouse, such as `BIGINT`"
                 if isinstance(found, OutOfRange):

@@ -7,7 +7,7 @@ from typing import Literal
 
 from interlock.engine.compiler.compiled import CompiledSource
 from interlock.engine.compiler.source_texts import is_own_database, match_files, position, source_sql
-from interlock.engine.compiler.types import ZONED, canonical_type, is_time
+from interlock.engine.compiler.types import ZONED, Length, canonical_type, is_time
 from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Diagnostic, did_you_mean
 from interlock.engine.project.project import Freshness, Project, Source
@@ -120,7 +120,9 @@ class SourceCompiler:
         columns: list[Column] = []
         for name, column in source.columns.items():
             found = canonical_type(column.type, self._binder)
-            if isinstance(found, NotBound):
+            if isinstance(found, Length):
+                self._finding(source, "C304", f"`{column.type}` declares a length", found.message, found.remedy(), f"columns.{name}")
+            elif isinstance(found, NotBound):
                 self._finding(source, "C304", f"`{column.type}` is no type", found.message, _type_remedy(found), f"columns.{name}")
             else:
                 columns.append(Column(name=name, type=found))

@@ -11,8 +11,12 @@ from interlock.engine.diagnostics import nearest
 from interlock.engine.warehouse.duckdb import parser
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound
 from interlock.engine.warehouse.duckdb.parser import Statements, Tree
+from interlock.engine.warehouse.duckdb.quoting import identifier
 
 _DECIMALS: Final = frozenset({"dec", "decimal", "numeric"})
+_TEXTS: Final = frozenset({"varchar", "char", "character", "bpchar", "nvarchar", "string", "text", "varying"})
+_BARE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BITS: Final = frozenset({"bit", "bitstring"})
 _COMPLETE = re.compile(r"\(\s*\d+\s*,\s*\d+\s*\)")
 
 INTEGERS: Final = frozenset(
@@ -32,6 +36,28 @@ class Incomplete(NotBound, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 class OutOfRange(NotBound, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A decimal whose precision or scale is not to be had."""
+
+
+class Length(NotBound, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A type with a length that the warehouse reads over: nothing would hold it."""
+
+    plain: str
+    """The same type without it, as it is written."""
+    condition: str = ""
+    """What the length of a value was to be, such as `<= 3`; empty where the length is that of a part."""
+
+    def remedy(self, column: str = "") -> str:
+        """What to write instead; with the check that holds the length, where the column may have one."""
+        holds = self.holds(column) if column else ""
+        return f"write `{self.plain}`" + (f", and hold the length by a check: `{holds}`" if holds else "")
+
+    def holds(self, column: str) -> str:
+        """The expression of a check that holds the length, nulls let through; empty where the length is that of a part."""
+        if not self.condition:
+            return ""
+        name = column if _is_column(column) else identifier(column)
+        least, limit = self.condition.split()
+        return f"coalesce(length({name}), {0 if least == '<=' else limit}) {self.condition}"
 
 
 def is_cursor(kind: str) -> bool:
@@ -65,6 +91,8 @@ def _canonical_type(text: str, binder: Binder) -> str | NotBound:
                 message=f"`{token.text}` without precision and scale means DECIMAL(18,3), or whole numbers where only one is given"
             )
     found = binder.columns_of(expression)
+    if not isinstance(found, NotBound) and (length := length_in(text)) is not None:
+        return length
     if isinstance(found, NotBound):
         # DuckDB's own proposal is now `main.INTEGER`, now `main.JSON`, for the same slip.
         near = nearest(text.partition("(")[0].strip(), _COMMON)
@@ -73,6 +101,43 @@ def _canonical_type(text: str, binder: Binder) -> str | NotBound:
             return OutOfRange(message=message)
         return msgspec.structs.replace(found, message=message, candidates=(near,) if near else ())
     return found[0].type
+
+
+def length_in(text: str) -> Length | None:
+    """The length that a type names and DuckDB does not keep; nothing where all that it says is kept.
+
+    >>> found = length_in("varchar(3)")
+    >>> (found.plain, found.holds("code")) if found else None
+    ('varchar', 'coalesce(length(code), 0) <= 3')
+    >>> length_in("decimal(4,2)")
+    """
+    tokens = [token for token in parser.tokens(text) if token.kind != "comment"]
+    data = text.encode()
+    plain, written, condition, bits = b"", 0, "", False
+    for at, token in enumerate(tokens[:-3]):
+        name = token.text.strip('"').lower()
+        opens, size, closes = tokens[at + 1 : at + 4]
+        if name not in _TEXTS | _BITS or (opens.text, size.kind) != ("(", "number") or not closes.text.startswith(")"):
+            continue
+        before = tokens[at - 1].text.lower() if at else ""
+        bits = name in _BITS or (name == "varying" and before in _BITS)
+        is_whole = closes.end == len(data.rstrip()) and closes.text == ")" and at == (1 if name == "varying" else 0)
+        condition = f"{'=' if name in _BITS else '<='} {size.text}" if is_whole else ""
+        plain += data[written : token.end]
+        written = closes.start + 1
+    if not written:
+        return None
+    what = "bits of any number" if bits else "texts of any length"
+    return Length(
+        message=f"DuckDB takes {what} and reads over the length, so nothing would hold it",
+        plain=(plain + data[written:]).decode().strip(),
+        condition=condition,
+    )
+
+
+def _is_column(name: str) -> bool:
+    """Whether a name stands for a column as it is, without quotes."""
+    return _BARE.fullmatch(name) is not None and isinstance(parser.parse(f"SELECT length({name})"), Statements)
 
 
 def _is_cast(tree: Tree) -> bool:

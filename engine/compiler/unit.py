@@ -24,7 +24,7 @@ from interlock.engine.compiler.proofs import GIVEN, NOTHING, PROMISED, TABLES, P
 from interlock.engine.compiler.reliance import reaches_a_promise, rests_on_sources
 from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
-from interlock.engine.compiler.types import canonical_type
+from interlock.engine.compiler.types import Length, canonical_type
 from interlock.engine.compiler.unbound import explained
 from interlock.engine.diagnostics import Diagnostic, Position
 from interlock.engine.project.project import ModelFile, Relationships, SeedFile
@@ -246,13 +246,14 @@ class Unit:
             found = canonical_type(column.type, around.binder)
             if isinstance(found, NotBound):
                 at = Position(path=self.path, key=f"columns.{column.name}")
-                remedy = (
-                    f"did you mean `{found.candidates[0]}`?" if found.candidates else "write one complete type, such as `DECIMAL(18,2)`"
-                )
+                summary = f"`{column.type}` is no type"
+                remedy = "write one complete type, such as `DECIMAL(18,2)`"
+                if isinstance(found, Length):
+                    summary, remedy = f"`{column.type}` declares a length", found.remedy(column.name)
+                elif found.candidates:
+                    remedy = f"did you mean `{found.candidates[0]}`?"
                 self.findings.append(
-                    Diagnostic(
-                        code="C304", summary=f"`{column.type}` is no type", because=found.message, remedy=remedy, at=at, subject=self.name
-                    )
+                    Diagnostic(code="C304", summary=summary, because=found.message, remedy=remedy, at=at, subject=self.name)
                 )
             else:
                 columns.append(Column(name=column.name, type=found))

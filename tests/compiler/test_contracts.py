@@ -233,3 +233,38 @@ def test_a_difference_inside_of_a_type_is_pointed_at(tmp_path: Path) -> None:
 def test_a_decimal_out_of_range_names_the_limits(tmp_path: Path, kind: str) -> None:
     found = model(tmp_path, "select 1 as r", _contract(f'r]\ntype = "{kind}"'))
     assert "1 to 38" in the(found, "C304").remedy
+
+
+@pytest.mark.parametrize(
+    ("written", "plain", "check"),
+    [
+        ("VARCHAR(3)", "VARCHAR", "<= 3"),
+        ("char ( 3 )", "char", "<= 3"),
+        ("BPCHAR(3)", "BPCHAR", "<= 3"),
+        ("string(3)", "string", "<= 3"),
+        ("TEXT /* short */ (3)", "TEXT", "<= 3"),
+        ('"varchar"(3)', '"varchar"', "<= 3"),
+        ("character varying(10)", "character varying", "<= 10"),
+        ("nvarchar(3)", "nvarchar", "<= 3"),
+        ("BIT(3)", "BIT", "= 3"),
+        ("VARCHAR(3)[]", "VARCHAR[]", ""),
+        ("STRUCT(a VARCHAR(3), b DECIMAL(4,2))", "STRUCT(a VARCHAR, b DECIMAL(4,2))", ""),
+        ("MAP(VARCHAR(2), CHAR(1))", "MAP(VARCHAR, CHAR)", ""),
+    ],
+)
+def test_a_length_that_the_warehouse_does_not_keep_is_no_promise(written: str, plain: str, check: str, tmp_path: Path) -> None:
+    found = the(model(tmp_path, TEXT, _contract(f"status]\ntype = '''{written}'''")), "C304")
+    assert found.at is not None
+    assert found.at.key == "contract.columns.status.type"
+    assert "DuckDB takes texts of any length" in found.because or "DuckDB takes bits of any number" in found.because
+    assert f"write `{plain}`" in found.remedy
+    assert ("length(" in found.remedy) == bool(check)
+    assert check in found.remedy
+
+
+@pytest.mark.parametrize(
+    "written",
+    ["VARCHAR", "CHAR", "DECIMAL(4,2)", "TIMESTAMP(3)", "ENUM('VARCHAR(3)')", 'STRUCT("varchar(3)" INTEGER)', "INTEGER[3]", "FLOAT(53)"],
+)
+def test_what_stands_in_brackets_and_is_kept_may_stand(written: str, tmp_path: Path) -> None:
+    assert "C304" not in codes(model(tmp_path, TEXT, _contract(f"status]\ntype = '''{written}'''")))

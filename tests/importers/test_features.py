@@ -415,3 +415,42 @@ def test_accepted_values_mean_what_dbt_means_whatever_the_type_of_the_column(tmp
     (told,) = [item.why for item in found.items("test") if "no INTEGER" in item.why and "01" in item.why]
     assert told.startswith("asked in SQL, as dbt asks it: [L225] ")
     assert found.items("model")[0].status == "converted"
+
+
+def test_a_length_in_a_data_type_is_held_by_a_check_or_said_to_be_left_out(tmp_path: Path) -> None:
+    """DuckDB reads over it, in dbt as here: a contract that promised it would not be held."""
+    found = imported(
+        tmp_path,
+        {
+            "models/m.sql": "{{ config(materialized='table') }} select 'abc' as code, 'x' as \"order\", ['a'] as tags, 1::decimal(4,2) as amount from {{ source('raw', 't') }}",
+            "models/s.yml": """
+                sources: [{name: raw, tables: [{name: t, columns: [{name: id, data_type: bigint}, {name: s, data_type: varchar(5)}]}]}]
+                models:
+                  - name: m
+                    config: {contract: {enforced: true}}
+                    columns:
+                      - {name: code, data_type: varchar(3)}
+                      - {name: order, data_type: "character varying(2)"}
+                      - {name: tags, data_type: "varchar(3)[]"}
+                      - {name: amount, data_type: "decimal(4,2)"}
+            """,
+        },
+    )
+    model = load(found.out, environment={}).models["m"]
+    assert model.contract is not None
+    assert {name: column.type for name, column in model.contract.columns.items()} == {
+        "code": "varchar",
+        "order": "character varying",
+        "tags": "varchar[]",
+        "amount": "decimal(4,2)",
+    }
+    assert [(check.name, getattr(check.question, "expression", "")) for check in model.checks] == [
+        ("length_code", "coalesce(length(code), 0) <= 3"),
+        ("length_order", 'coalesce(length("order"), 0) <= 2'),
+    ]
+    item = found.item("m")
+    assert item.status == "converted"
+    assert "`code`: DuckDB does not keep the length in `varchar(3)`; a check holds it" in item.why
+    assert "`tags`: DuckDB does not keep the length in `varchar(3)[]`; nothing holds it" in item.why
+    assert 's = "varchar"' in found.text("sources.toml")
+    assert "DuckDB does not keep the length in `varchar(5)` of `s`" in "".join(each.why for each in found.items("source"))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
+from interlock.engine.compiler.types import Length, length_in
 from interlock.engine.importers.dbt import incremental
 from interlock.engine.importers.dbt.configs import CHANGES, HOOKS, KNOWN, UPDATES, listed, unknown
 from interlock.engine.importers.dbt.items import Item
@@ -146,6 +147,10 @@ def contract(node: Node, report: Callable[[Item], None], evaluated: Callable[[An
         if entry.get("data_type"):
             written = str(entry["data_type"]).strip()
             column["type"] = _WITHOUT_DIGITS.get(written.lower(), written)
+            length = length_in(written)
+            if length is not None:
+                column["type"] = length.plain
+                _length(node, name, written, length)
         if isinstance(entry.get("description"), str) and "{{" not in entry["description"]:
             column["description"] = entry["description"]
         for constraint in items(entry.get("constraints")):
@@ -155,6 +160,15 @@ def contract(node: Node, report: Callable[[Item], None], evaluated: Callable[[An
         each = table(constraint)
         columns = [str(one) for one in listed(each.get("columns"))]
         _constraint(node, each, columns, None, getattr(each, "line", None), report)
+
+
+def _length(node: Node, column: str, written: str, length: Length) -> None:
+    """A length is kept by a check: dbt's contract names it, and DuckDB reads over it."""
+    expression = length.holds(column)
+    if expression:
+        node.checks.append({"expression": expression, "name": _name("length", [column], node)})
+    how = "a check holds it" if expression else "nothing holds it: write a check with sql, if rows may break it"
+    node.notes.append(f"`{column}`: DuckDB does not keep the length in `{written}`; {how}")
 
 
 def _constraint(

@@ -7,6 +7,7 @@ import io
 import re
 from typing import Any, Final
 
+from interlock.engine.compiler.types import length_in
 from interlock.engine.importers.dbt import materialize
 from interlock.engine.importers.dbt.nodes import Node
 from interlock.engine.project.rows import Malformed, rows
@@ -85,6 +86,10 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
         if name in declared:
             given = declared[name]
             types[name] = _NAMES.get(given.lower(), given)
+            length = length_in(given)
+            if length is not None:
+                types[name] = length.plain
+                node.notes.append(f"`{name}`: DuckDB does not keep the length in `{given}`, so it was left out")
             continue
         types[name], said = type_of([row[index] for row in found[1:] if index < len(row)])
         if said:

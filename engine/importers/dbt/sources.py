@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from interlock.engine.compiler.types import length_in
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt import toml
 from interlock.engine.importers.dbt.configs import clean, levels
@@ -148,7 +149,11 @@ def convert(source: SourceNode, session: Session, places: Places, schemas: set[t
     columns = items(source.entry.get("columns"))
     typed = {str(table(each)["name"]): _type(session, each, rendering) for each in columns if table(each).get("name")}
     if typed and all(_TYPE.fullmatch(each) for each in typed.values()) and places.database is None and not location:
-        made["columns"] = typed
+        lengths = {name: length.plain for name, kind in typed.items() if (length := length_in(kind)) is not None}
+        if lengths:
+            listed = ", ".join(f"`{typed[name]}` of `{name}`" for name in lengths)
+            source.notes.append(f"DuckDB does not keep the length in {listed}, so it was left out")
+        made["columns"] = {**typed, **lengths}
         source.uses_types = True
     source.made = made
 
