@@ -60,7 +60,7 @@ def drop_what_fails(conversion: Conversion, findings: tuple[Diagnostic, ...]) ->
     by_path = {path: node for node in conversion.found.nodes if node.live for path in node.written}
     is_unknown = bool(unknown_sources(findings))
     # By the places that findings name: a check that goes must not move the next one into its place.
-    asked = {id(node): [str(check.get("name")) for check in node.checks] for node in by_path.values()}
+    asked = {id(node): [str(check.get("name")) for check in node.checks] for node in conversion.found.nodes}
     left: list[Diagnostic] = []
     changed = False
     for finding in sorted(findings, key=lambda each: each.code == "L220"):
@@ -87,7 +87,7 @@ def drop_what_fails(conversion: Conversion, findings: tuple[Diagnostic, ...]) ->
             continue  # what it reads was refused just now, or has columns that cannot be looked at
         key = finding.at.key if finding.at is not None else ""
         check = _CHECK.match(key)
-        if check is not None and int(check[1]) < len(asked.get(id(node), ())):
+        if check is not None and int(check[1]) < len(asked[id(node)]):
             changed = _drop_check(conversion, node, asked[id(node)][int(check[1])], finding) or changed
             continue
         if node.live:
