@@ -66,7 +66,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "C301": "contracted column is missing",
     "C302": "column that the contract does not have",
     "C303": "type differs from the contract",
-    "C304": "type is not complete or not known",
+    "C304": "type is not complete, not known or not kept",
     "C305": "protected column would disappear",
     "C306": "column named twice in a contract",
     "C307": "nullable = false is proved only at run time (note)",
