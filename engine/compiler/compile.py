@@ -11,9 +11,10 @@ from msgspec import structs
 
 from interlock.engine.compiler import collector
 from interlock.engine.compiler.analysis import Context
+from interlock.engine.compiler.check_parts import meaning_of, moving_in, sources_named
 from interlock.engine.compiler.checks import CheckBinder, Draft, Stands, texts_of
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
-from interlock.engine.compiler.digests import environment_of
+from interlock.engine.compiler.digests import environment_of, promise_of
 from interlock.engine.compiler.earlier import NONE, Earlier, Units
 from interlock.engine.compiler.finish import finished
 from interlock.engine.compiler.graph import children_of, in_order, in_steps, layers_of, stored_layers
@@ -366,8 +367,9 @@ class Compilation:
     def _checks(self, models: dict[str, CompiledModel]) -> None:
         """Bind the checks: every relation has its shadow now, also those that a check after publication reads."""
         stands = Stands(self._run, self._bound)
+        ephemerals = {name: models[name] for name, unit in self.units.items() if unit.is_ephemeral and name in models}
         for name, model in models.items():
-            unit = self.units[name]
+            unit, digests = self.units[name], model.digests
             if unit.bound and not unit.blocked and not unit.is_ephemeral and self._deployed(name) is None:
                 binder = CheckBinder(
                     unit.node,
@@ -378,11 +380,17 @@ class Compilation:
                     columns_of=lambda node: self._columns(node) or (),
                 )
                 ready = [each for each in unit.drafts if self._is_ready(each)]
-                unit.checks = tuple(binder.compile(each) for each in ready)
+                unit.checks = tuple(
+                    structs.replace(binder.compile(each), sources=sources_named(each), moving=moving_in(each, ephemerals)) for each in ready
+                )
                 unit.findings += binder.findings
+                meanings = {each.check.name: meaning_of(each, ephemerals, self.values, self.macros) for each in ready}
+                if any(meanings.values()):
+                    promise = promise_of(unit.file.contract, unit.promises, unit.file.checks, meanings)
+                    digests = structs.replace(digests, promise=promise)
             upstream = any(models[read].blocked for read in model.references if read in models and self._deployed(read) is None)
             blocked = unit.blocked or not unit.bound or unit.errors() or upstream
-            models[name] = structs.replace(model, checks=unit.checks, blocked=blocked)
+            models[name] = structs.replace(model, checks=unit.checks, digests=digests, blocked=blocked)
 
     def _is_ready(self, drafted: Draft) -> bool:
         """Whether everything that a check reads is there. What is not has its own finding."""

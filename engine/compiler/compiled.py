@@ -27,6 +27,10 @@ class CompiledCheck(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     to_relation: str = ""
     reads: tuple[str, ...] = ()
     """Models and seeds that it reads besides its own."""
+    sources: tuple[str, ...] = ()
+    """Sources that it names."""
+    moving: tuple[str, ...] = ()
+    """What makes its answer another one though nothing that it reads moved, in words."""
 
 
 class RestrictedSpan(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

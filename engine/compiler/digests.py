@@ -71,8 +71,15 @@ def definition_of(parts: Mapping[str, str]) -> str:
     return digest_of("definition", dict(parts))
 
 
-def promise_of(contract: Contract | None, promises: Promises, checks: Sequence[Check]) -> str:
-    """Contract and checks: what is asked, not how it is described."""
+def promise_of(contract: Contract | None, promises: Promises, checks: Sequence[Check], meanings: Mapping[str, str]) -> str:
+    """Contract and checks: what is asked, not how it is described.
+
+    Args:
+        contract: as the file has it.
+        promises: of the contract.
+        checks: of the model.
+        meanings: by check: digest of what stands for its variables, macros and ephemeral models, where it has any.
+    """
     columns = {
         promise.column: {
             "type": promise.type,
@@ -83,7 +90,13 @@ def promise_of(contract: Contract | None, promises: Promises, checks: Sequence[C
         for promise in promises.columns
     }
     questions = [
-        {"name": check.name, "question": msgspec.to_builtins(check.question), "severity": check.severity, "after": check.after}
+        {
+            "name": check.name,
+            "question": msgspec.to_builtins(check.question),
+            "severity": check.severity,
+            "after": check.after,
+            **({"meaning": meanings[check.name]} if meanings.get(check.name) else {}),
+        }
         for check in sorted(checks, key=lambda each: each.name)
     ]
     return digest_of("promise", {"columns": columns, "extra": contract.extra_columns if contract else "allow", "checks": questions})

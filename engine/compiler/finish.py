@@ -66,7 +66,7 @@ def finished(unit: Unit, around: Surroundings, layer: int) -> CompiledModel:
         checks=unit.checks,
         digests=Digests(
             definition=definition_of(parts),
-            promise=promise_of(unit.file.contract, unit.promises, unit.file.checks),
+            promise=promise_of(unit.file.contract, unit.promises, unit.file.checks, {}),
             note=note_of(unit.file),
             environment=around.environment,
         ),

@@ -19,13 +19,15 @@ _APART = frozenset({"file", "text", "checks"})
 _ENCODER = msgspec.msgpack.Encoder()
 
 
-class _Check(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, array_like=True):
+class _Check(msgspec.Struct, frozen=True, forbid_unknown_fields=True, array_like=True):
     """A check: its name in the model's file, and what was made of it."""
 
     name: str
     failing: str
     to_relation: str
     reads: tuple[str, ...]
+    sources: tuple[str, ...]
+    moving: tuple[str, ...]
 
 
 class Brief(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,7 +71,7 @@ def kept_model(model: CompiledModel) -> bytes:
     form, _ = _form()
     values = {name: getattr(model, name) for name in model.__struct_fields__ if name not in _APART}
     checks = tuple(
-        _Check(name=check.check.name, failing=check.failing, to_relation=check.to_relation, reads=check.reads) for check in model.checks
+        _Check(check.check.name, check.failing, check.to_relation, check.reads, check.sources, check.moving) for check in model.checks
     )
     return _ENCODER.encode(form(**values, checks=checks))
 
@@ -89,7 +91,14 @@ class Models(Lazy[CompiledModel]):
             file = project.models.get(name) or project.seeds[name]
             asked = {check.name: check for check in file.checks}
             checks = tuple(
-                CompiledCheck(check=asked[each.name], failing=each.failing, to_relation=each.to_relation, reads=each.reads)
+                CompiledCheck(
+                    check=asked[each.name],
+                    failing=each.failing,
+                    to_relation=each.to_relation,
+                    reads=each.reads,
+                    sources=each.sources,
+                    moving=each.moving,
+                )
                 for each in found.checks
             )
             return CompiledModel(

@@ -178,13 +178,22 @@ def inputs_moved(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: 
     return tuple(reasons)
 
 
-def promise_moved(model: CompiledModel, body: ReceiptBody, moved: tuple[str, ...]) -> Choice:
-    """What is left to do where nothing is to be built: evaluate a promise that moved, or nothing, with the reason."""
+def promise_moved(model: CompiledModel, body: ReceiptBody, moved: tuple[str, ...], again: tuple[str, ...]) -> Choice:
+    """What is left to do where nothing is to be built: evaluate a promise that moved, or nothing, with the reason.
+
+    Args:
+        model: whose rows stay as they are.
+        body: of the receipt of its head.
+        moved: why what a view shows is not what it showed.
+        again: why its checks may answer otherwise now.
+    """
     if body.digests.promise != model.digests.promise:
         return Choice(action="recheck", reasons=("its contract or checks changed: they are evaluated on the rows that are there",))
     asked = model.checks or any(promise.nulls == "forbidden" for promise in model.contract)
     if model.kind == "view" and moved and asked:
-        return Choice(action="recheck", reasons=(*moved, "its checks are evaluated on what it shows now"))
+        return Choice(action="recheck", reasons=(*moved, *again, "its checks are evaluated on what it shows now"))
+    if again:
+        return Choice(action="recheck", reasons=again)
     reasons = ["unchanged: definition, promise and inputs are those of its receipt"]
     if body.digests.note != model.digests.note:
         reasons = ["only its description or tags changed; the comment follows the next write"]

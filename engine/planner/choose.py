@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.diagnostics import rows_in_words
+from interlock.engine.planner.asked import asked_again
 from interlock.engine.planner.choice import (
     EXTENDED,
     VALIDITY,
@@ -372,7 +373,7 @@ def _whole(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mappin
     counted = desk.facts.counts.get(model.name)
     if model.kind != "view" and counted is not None and body.rows_after is not None and counted != body.rows_after:
         return Choice(action="replace", reasons=(f"its rows were changed by hand: {counted} now, {body.rows_after} by its receipt",))
-    return promise_moved(model, body, moved)
+    return promise_moved(model, body, moved, asked_again(desk, model, body, changing, "rows"))
 
 
 def _why_anew(desk: Desk, model: CompiledModel, body: ReceiptBody) -> tuple[str, ...]:

@@ -10,13 +10,15 @@ from msgspec import structs
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.planner import checks as check_sql
+from interlock.engine.planner.asked import all_sources, asked_again, checks_of, reached_by
 from interlock.engine.planner.bystanders import broken_views, made_again, readers_of
 from interlock.engine.planner.choice import Changing, Choice, Desk
 from interlock.engine.planner.choose import choose
 from interlock.engine.planner.closure import closure_of, variables_of
 from interlock.engine.planner.facts import Facts, target_state
 from interlock.engine.planner.frame import AFTER, Frame
-from interlock.engine.planner.items import build
+from interlock.engine.planner.gates import gated
+from interlock.engine.planner.items import build, source_seen
 from interlock.engine.planner.options import with_unused
 from interlock.engine.planner.orphans import after_drops, drops, orphans_of, place_of, settled, strays_of, tokens
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
@@ -128,6 +130,7 @@ def draft(
         again = _recheck_after(frame(), model, {item.model: item for item in items}, changing)
         if again is not None:
             items.append(again)
+    items = gated(items)
     items += settled(desk, leaving, orphans, remade, chosen, {item.model: item.layer for item in items})
     touched = _closure_models(compiled, selected)
     return PlanBody(
@@ -158,18 +161,18 @@ def draft(
 def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item], changing: Mapping[str, Changing]) -> Item | None:
     """Checks after publication: asked after what they read is checkpointed, so they cannot roll it back."""
     first = items[model.name]
-    checks = tuple(check for check in model.checks if check.check.after == "publication")
-    asked = {name for check in checks for name in check.reads} - {model.name}
-    body = frame.desk.facts.body(model.name)
+    desk = frame.desk
+    checks = checks_of(model, "publication")
+    reached = reached_by(desk.compiled, model, "publication")
+    body = desk.facts.body(model.name)
     known = {verdict.check for verdict in body.verdicts} if body is not None else set()
-    moved = [name for name in sorted(asked) if name in changing]
-    missing = [check.check.name for check in checks if check.check.name not in known]
+    missing = [f"check `{check.check.name}` was not answered yet" for check in checks if check.check.name not in known]
     does = first.action != "no_op"
-    if not (does or moved or missing):
+    again = asked_again(desk, model, body, changing, "publication")
+    if not (does or again or missing):
         return None
-    reasons = ("its checks after publication are asked",)
-    choice = Choice(action="recheck", reasons=reasons)
-    item = build(frame, model, choice)
+    reasons = ("its checks after publication are asked", *(() if does else (*missing, *again)))
+    item = build(frame, model, Choice(action="recheck", reasons=reasons))
     rel = relation(model.schema, model.relation)
     probes = [probe for check in checks if (probe := check_sql.probe(check, rel, frame.as_of)) is not None]
     own = [statement for check in checks if (statement := check_sql.statement(check, rel)) is not None]
@@ -179,7 +182,8 @@ def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item]
     if probes or item.relation_kind == "table":
         statements.append(write.look(rel, not_null=(), cursor=None, old=None, key=(), width=None, probes=probes, content=False))
     statements += [*own, control.INSERT_RECEIPT, control.FENCE]
-    reads = tuple(sorted({*item.reads, *asked}))
+    reads = tuple(sorted({*item.reads, *reached.models}))
+    seen = {each.source: each for each in item.sources}
     upstreams = {name for name in reads if name in frame.planned} | ({model.name} if does else set())
     return _replace(
         item,
@@ -188,11 +192,12 @@ def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item]
         checks=tuple(CheckPin(check=check.check.name, severity=check.check.severity) for check in checks),
         contract=(),
         reads=reads,
-        reads_planned={name: frame.desk.facts.head(name).receipt for name in reads if name not in frame.planned},
+        reads_planned={name: desk.facts.head(name).receipt for name in reads if name not in frame.planned},
+        sources=tuple(seen.get(name) or source_seen(desk, name) for name in sorted({*seen, *reached.sources})),
         upstreams=tuple(sorted(upstreams)),
         follows=model.name if does else None,
         head=item.head if not does else Head(),
-        layer=max([item.layer, *(items[name].layer for name in asked if name in items)]) + 1,
+        layer=max([item.layer, *(items[name].layer for name in reached.models if name in items)]) + 1,
     )
 
 
@@ -224,7 +229,7 @@ def _closure_models(compiled: Compiled, selected: frozenset[str]) -> frozenset[s
 
 def _source_pins(desk: Desk, items: Sequence[Item], as_of: str) -> tuple[SourcePin, ...]:
     compiled = desk.compiled
-    names = sorted({source for name in desk.selected for source in compiled.models[name].sources_read})
+    names = sorted({source for name in desk.selected for source in all_sources(compiled, compiled.models[name])})
     checks = [check for item in items for check in item.source_checks]
     pins = []
     for name in names:

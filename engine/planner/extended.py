@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.diagnostics import rows_in_words
+from interlock.engine.planner.asked import asked_again
 from interlock.engine.planner.choice import (
     Changing,
     Choice,
@@ -73,7 +74,7 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
     if model.kind == "incremental" and model.file.strategy == "partition" and _has_missing(desk, model):
         reasons.append("ranges are missing")
     if not reasons:
-        choice = promise_moved(model, body, ())
+        choice = promise_moved(model, body, (), asked_again(desk, model, body, changing, "rows"))
         return Choice(action=choice.action, reasons=choice.reasons, notes=tuple(notes))
     return Choice(
         action=_extension(model, model.file),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from interlock.engine.compiler.compiled import CompiledModel
+from interlock.engine.planner.asked import reached_by
 from interlock.engine.planner.choice import VALIDITY, Choice, Desk, definition_moved, files_of, relation_kind
 from interlock.engine.planner.cursors import held_for_want_of_an_end, open_ended, until_of
 from interlock.engine.planner.facts import head_of, target_of
@@ -43,10 +44,8 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
     token = token_of(frame.project, model.name, head.receipt, model.digests.definition) if sets_token else head.token
     bounds = _bounds(frame, model, choice, head)
     statements = statements_of(frame, model, choice, head, target, bounds, token if sets_token else None)
-    reads = tuple(
-        sorted({*model.tables_read, *model.views_read, *(name for check in rows_checks(model) for name in check.reads)} - {model.name})
-    )
-    reads = tuple(name for name in reads if desk.compiled.models[name].kind != "ephemeral")
+    checked = reached_by(desk.compiled, model, "rows")
+    reads = tuple(sorted({*model.tables_read, *model.views_read, *checked.models}))
     return Item(
         model=model.name,
         kind=model.kind if model.kind != "ephemeral" else "view",
@@ -66,10 +65,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
         upstreams=tuple(name for name in reads if name in frame.planned),
         reads=reads,
         reads_planned={name: desk.facts.head(name).receipt for name in reads if name not in frame.planned},
-        sources=tuple(
-            SourceSeen(source=name, fingerprint=desk.facts.fingerprints.get(name, "none"), files=files_of(desk.compiled, name))
-            for name in model.sources_read
-        ),
+        sources=tuple(source_seen(desk, name) for name in sorted({*model.sources_read, *checked.sources})),
         source_checks=checks_of(desk.compiled, model, choice.action, frame.relied_on.get(model.name, {})),
         head=head,
         target=target,
@@ -87,6 +83,11 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
         full_refresh="asked" if choice.full else "not_asked",
         shrink="allowed" if model.name in desk.options.allow_shrink else "not_allowed",
     )
+
+
+def source_seen(desk: Desk, name: str) -> SourceSeen:
+    """A source as it is when the plan is made."""
+    return SourceSeen(source=name, fingerprint=desk.facts.fingerprints.get(name, "none"), files=files_of(desk.compiled, name))
 
 
 def protected_of(model: CompiledModel) -> tuple[str, ...]:

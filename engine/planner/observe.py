@@ -11,6 +11,7 @@ import msgspec
 
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled, CompiledModel, CompiledSource
+from interlock.engine.planner.asked import all_sources
 from interlock.engine.planner.cursors import Wish, family, observe, until_of
 from interlock.engine.planner.facts import CursorFacts, Facts
 from interlock.engine.planner.fingerprints import fingerprints_of
@@ -180,7 +181,7 @@ def _in_the_way(compiled: Compiled, selected: frozenset[str], heads: Mapping[str
 
 
 def _sources_of(compiled: Compiled, selected: frozenset[str]) -> tuple[str, ...]:
-    return tuple(sorted({source for name in selected for source in compiled.models[name].sources_read}))
+    return tuple(sorted({source for name in selected for source in all_sources(compiled, compiled.models[name])}))
 
 
 def _wishes(

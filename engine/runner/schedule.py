@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from interlock.engine.planner.frame import AFTER
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.attempt import SETTLING, STEPS, go, refuse
 from interlock.engine.runner.bench import Attempt, Bench, InDoubt
@@ -296,8 +297,16 @@ def _root(work: Work, name: str) -> str:
 
 def upstream_refused(upstream: str, root: str) -> RefuseEvidence:
     """The refusal of a model that reads a refused one."""
-    because = f"it reads `{upstream}`, which was refused" + ("" if root == upstream else f" because of `{root}`")
-    return RefuseEvidence(cause="upstream", code="G561", because=because, remedy=f"mend `{root}` and run it again", proof=None)
+    waits = (
+        f"it waits for {_named(upstream)}, which were refused" if upstream.endswith(AFTER) else f"it reads `{upstream}`, which was refused"
+    )
+    because = waits + ("" if root == upstream else f" because of {_named(root)}")
+    remedy = f"mend what {_named(root)} found and run it again" if root.endswith(AFTER) else f"mend `{root}` and run it again"
+    return RefuseEvidence(cause="upstream", code="G561", because=because, remedy=remedy, proof=None)
+
+
+def _named(key: str) -> str:
+    return f"the checks of `{key.removesuffix(AFTER)}` after publication" if key.endswith(AFTER) else f"`{key}`"
 
 
 def keys(items: Sequence[Item]) -> dict[str, Item]:
