@@ -69,11 +69,15 @@ class ContractFinding(Record, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class SourceCheck(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A question that will be put to a source before the model reads it: `freshness`, or `not_null` of a column."""
+    """A question that will be put to a source before the model reads it.
+
+    `freshness`; `not_null` of a column; `cells`: whether what its files hold is held by the types that they are read with.
+    """
 
     source: str
-    question: Literal["freshness", "not_null"]
+    question: Literal["freshness", "not_null", "cells"]
     column: str
+    """Empty where the question is of all columns."""
     severity: Literal["error", "warn"]
     limit_seconds: int | None = None
     """Of freshness: how old the newest time may be."""
@@ -82,10 +86,10 @@ class SourceCheck(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
 
 class SourceVerdict(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a source said, asked once in a run. `failing`: nulls, or 1 for what is not fresh; `None` where there is no such number."""
+    """What a source said, asked once in a run. `failing`: nulls, cells, or 1 for what is not fresh; `None` where there is no such number."""
 
     source: str
-    question: Literal["freshness", "not_null"]
+    question: Literal["freshness", "not_null", "cells"]
     column: str
     limit_seconds: int | None = None
     outcome: Literal["passed", "failed", "no_rows", "not_evaluated"]

@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias, assert_never
 
 from interlock.machines.evidence import SourceCheck, SourceVerdict, Verdict, VerifyEvidence
 from interlock.machines.guards import REPORT, Answer, Refuses, ask_all, guard, unless
 from interlock.machines.guards_model import authority_is_known, contract_is_proved, plan_is_as_sealed
 
 _FRESHEN: Final = 'load it, then plan again; `severity = "warn"` in its freshness records and lets pass'
+_DECLARE: Final = (
+    "declare a type that holds it (VARCHAR holds any) and cast where it is read, say how it is written (such as `dateformat` "
+    "in its options), or have it corrected"
+)
 _FILL: Final = "have those rows corrected at the source, or take `nullable = false` of the column out of sources.toml"
+
+Question: TypeAlias = Literal["freshness", "not_null", "cells"]
+
+_AGAINST: Final[dict[Question, tuple[str, str]]] = {
+    "freshness": ("G504", _FRESHEN),
+    "not_null": ("G505", _FILL),
+    "cells": ("G507", _DECLARE),
+}
 
 
 @guard("I4", "G504", reads="freshness of each source that is read, as it was asked in this run, against what was pinned")
@@ -26,18 +38,26 @@ def source_promises_hold(evidence: VerifyEvidence) -> Answer:
     return unless(_against(evidence, "not_null"))
 
 
+@guard("I4", "G507", reads="cells of each source of files that their types do not hold, counted in this run")
+def source_cells_are_held(evidence: VerifyEvidence) -> Answer:
+    """What the files of a source hold is held by the types that they are read with."""
+    return unless(_against(evidence, "cells"))
+
+
 def judge_verify(evidence: VerifyEvidence) -> tuple[Verdict, ...]:
     """Verdicts of `verify`. The guards on sources are asked where the sealed item asks something of a source.
 
-    Records of before these guards hold no such question, and are judged as they were.
+    Records of before a guard hold none of its questions, and are judged as they were.
     """
     verdicts = ask_all((plan_is_as_sealed, contract_is_proved, authority_is_known), evidence)
     if evidence.sources or evidence.said:
         verdicts += ask_all((sources_are_fresh, source_promises_hold), evidence)
+    if any(about.question == "cells" for about in (*evidence.sources, *evidence.said)):
+        verdicts += ask_all((source_cells_are_held,), evidence)
     return verdicts
 
 
-def _against(evidence: VerifyEvidence, question: Literal["freshness", "not_null"]) -> Iterator[Refuses]:
+def _against(evidence: VerifyEvidence, question: Question) -> Iterator[Refuses]:
     pins = [pin for pin in evidence.sources if pin.question == question]
     said = [verdict for verdict in evidence.said if verdict.question == question]
     answers = {_key(verdict): verdict for verdict in said}
@@ -64,7 +84,7 @@ def _one(pin: SourceCheck, verdict: SourceVerdict) -> Iterator[Refuses]:
         return
     if verdict.outcome == "failed" and verdict.failing:
         if pin.severity == "error":
-            code, remedy = ("G504", _FRESHEN) if pin.question == "freshness" else ("G505", _FILL)
+            code, remedy = _AGAINST[pin.question]
             yield Refuses(code, f"source `{pin.source}`: {verdict.because}", remedy)
         return
     if verdict.outcome == "no_rows" and pin.question == "freshness":
@@ -81,4 +101,12 @@ def _one(pin: SourceCheck, verdict: SourceVerdict) -> Iterator[Refuses]:
 
 
 def _about(pin: SourceCheck) -> str:
-    return f"how fresh `{pin.column}` is" if pin.question == "freshness" else f"whether `{pin.column}` has nulls"
+    match pin.question:
+        case "freshness":
+            return f"how fresh `{pin.column}` is"
+        case "not_null":
+            return f"whether `{pin.column}` has nulls"
+        case "cells":
+            return "whether its types hold its cells"
+        case _ as unreachable:
+            assert_never(unreachable)

@@ -31,7 +31,7 @@ from interlock.machines.guards_model import (
     upstreams_are_checkpointed,
     write_is_permitted,
 )
-from interlock.machines.guards_source import judge_verify, source_promises_hold, sources_are_fresh
+from interlock.machines.guards_source import judge_verify, source_cells_are_held, source_promises_hold, sources_are_fresh
 from interlock.machines.guards_write import receipt_is_durable
 from interlock.machines.machine import Contradiction, Machine, State, Step, Writer
 from interlock.machines.permits import _KEY, CommitPermit, PermitDenied, WritePermit
@@ -66,6 +66,7 @@ class ModelRun(Machine):
         authority_is_known,
         sources_are_fresh,
         source_promises_hold,
+        source_cells_are_held,
         judge=judge_verify,
     )
     may_bootstrap = requires(BootstrapEvidence, upstreams_are_checkpointed, target_is_as_planned, write_is_permitted)

@@ -107,6 +107,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "G504": "sources are fresh",
     "G505": "source promises hold",
     "G506": "every source has answered",
+    "G507": "source cells are held",
     "G511": "upstreams are checkpointed",
     "G512": "target is as planned",
     "G513": "write is permitted",

@@ -74,7 +74,13 @@ def body_in(evidence: Evidence) -> ReceiptBody | None:
 
 
 def _source_words(verdict: SourceVerdict) -> str:
-    about = f"freshness by {verdict.column}" if verdict.question == "freshness" else f"no nulls in {verdict.column}"
+    match verdict.question:
+        case "freshness":
+            about = f"freshness by {verdict.column}"
+        case "not_null":
+            about = f"no nulls in {verdict.column}"
+        case "cells":
+            about = "cells as declared"
     said = verdict.outcome.replace("_", " ")
     return f"{verdict.source}: {about} {said}" + (f" ({verdict.because})" if verdict.because else "")
 

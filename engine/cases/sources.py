@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Final
 
 import msgspec
 
@@ -12,6 +13,7 @@ from interlock.engine.diagnostics import Diagnostic, Position
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.planner.sources import (
     ask,
+    cell_checks,
     freshness_checks,
     key_of,
     null_checks,
@@ -24,6 +26,11 @@ from interlock.engine.results import SourceChecks
 from interlock.engine.warehouse.protocol import Reader
 from interlock.machines.evidence import SourceCheck, SourceVerdict
 
+_SUMMARIES: Final = {
+    "freshness": "source `{}` is not fresh",
+    "not_null": "source `{}` does not keep what it promises",
+    "cells": "types of source `{}` do not hold what its files do",
+}
 UNUSED = "have it corrected at the source, or take `nullable = false` out: no contract that was selected rests on it"
 LOAD = "load it; nothing that reads it was stopped, for its freshness only warns"
 
@@ -73,6 +80,7 @@ def checks_of_sources(
                 check if (name, check.column) in used else msgspec.structs.replace(check, severity="warn")
                 for check in null_checks(name, promised)
             ),
+            *cell_checks(source),
         )
         if not checks:
             continue
@@ -101,13 +109,16 @@ def _answers_to(check: SourceCheck, verdicts: Iterable[SourceVerdict]) -> list[S
 
 
 def _against(check: SourceCheck, code: str, because: str, remedy: str) -> Diagnostic:
-    fresh = check.question == "freshness"
-    summary = f"source `{check.source}` is not fresh" if fresh else f"source `{check.source}` does not keep what it promises"
-    if code == "G506":
-        summary = f"source `{check.source}` has not answered"
+    summary = f"source `{check.source}` has not answered" if code == "G506" else _SUMMARIES[check.question].format(check.source)
     return Diagnostic(code=code, summary=summary, because=because, remedy=remedy, at=_position(check), subject=check.source, invariant="I4")
 
 
 def _position(check: SourceCheck) -> Position:
-    key = "freshness" if check.question == "freshness" else f"columns.{check.column}.nullable"
+    match check.question:
+        case "freshness":
+            key = "freshness"
+        case "not_null":
+            key = f"columns.{check.column}.nullable"
+        case "cells":
+            key = "columns"
     return Position(path="sources.toml", key=f"sources.{check.source}.{key}")

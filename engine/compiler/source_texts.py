@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,18 +53,40 @@ def source_sql(source: Source, target: TargetConfig, files: tuple[str, ...] = ()
         if source.database is not None:
             return relation_in(database_alias(source.database), source.schema or "main", source.identifier or source.name)
         return relation(*physical(source, target))
-    format_ = source.format or "parquet"
-    arguments = ["[" + ", ".join(file_name(file) for file in files) + "]"]
-    arguments += [f"{option} = {_option(value)}" for option, value in sorted(source.options.items())]
     declared = source.columns
-    if declared is not None and format_ != "parquet":
-        all_named = format_ == "json" or source.options.get("header") is False
-        struct = ", ".join(f"{string(name)}: {string(column.type)}" for name, column in declared.items())
-        arguments.append(f"{'columns' if all_named else 'types'} = {{{struct}}}")
-    call = f"{_READERS[format_]}({', '.join(arguments)})"
+    types = None if declared is None else {name: column.type for name, column in declared.items()}
+    call = reader(source.format or "parquet", files, source.options, types)
     if declared is None:
         return call
     return f"(SELECT {', '.join(identifier(name) for name in declared)} FROM {call})"
+
+
+def reader(
+    format_: str,
+    files: tuple[str, ...],
+    options: Mapping[str, str | int | bool],
+    types: Mapping[str, str] | None = None,
+    *,
+    filename: str | None = None,
+) -> str:
+    """The call that reads files.
+
+    Args:
+        format_: of the files.
+        files: relative to the project.
+        options: of the reader.
+        types: by column, where they are declared; a Parquet file has its own.
+        filename: a column for the name of the file that a row stands in.
+    """
+    arguments = ["[" + ", ".join(file_name(file) for file in files) + "]"]
+    arguments += [f"{option} = {_option(value)}" for option, value in sorted(options.items())]
+    if types is not None and format_ != "parquet":
+        all_named = format_ == "json" or options.get("header") is False
+        struct = ", ".join(f"{string(name)}: {string(kind)}" for name, kind in types.items())
+        arguments.append(f"{'columns' if all_named else 'types'} = {{{struct}}}")
+    if filename is not None:
+        arguments.append(f"filename = {string(filename)}")
+    return f"{_READERS[format_]}({', '.join(arguments)})"
 
 
 def identity(source: Source, target: TargetConfig) -> dict[str, Any]:

@@ -174,7 +174,9 @@ class SourceQuestion(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def text(self, fields: tuple[str, ...]) -> str:
         """The query; it answers a STRUCT of the number of rows and what each expression gives."""
         named = ", ".join(f"'q{number}': {field}" for number, field in enumerate(fields))
-        return f"SELECT {{'rows': count(*), {named}}} FROM {self.relation} AS interlock_t"
+        # What is asked of cells reads the files by itself; where there is nothing else, they are not read twice.
+        of_rows = any(check.question != "cells" for check in self.checks)
+        return f"SELECT {{'rows': count(*), {named}}} FROM {self.relation if of_rows else '(SELECT 1)'} AS interlock_t"
 
 
 class SourcePin(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

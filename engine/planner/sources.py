@@ -1,24 +1,28 @@
 """What is put to sources before anything reads them: how fresh they are, and whether they keep what they promise.
 
-One question for each source, asked on one path: when the plan is made (of its freshness), in the run before its first reader
-begins, and by `interlock check`. An answer that does not come is a verdict too, and never a pass.
+Of files, it is a promise too that what they hold is held by the types that they are read with. One question for each source, asked on
+one path: when the plan is made (of its freshness), in the run before its first reader begins, and by `interlock check`. An answer that does not come is a verdict too, and never a pass.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, assert_never
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel, CompiledSource
+from interlock.engine.compiler.held import Unheld, held_field, unheld_of
 from interlock.engine.planner.checks import FUTURE_SECONDS_MAX, NOW, fresh_fields
 from interlock.engine.planner.choice import Choice, refuse
 from interlock.engine.planner.plan import WRITES_ROWS, SourceQuestion
+from interlock.engine.project.exact import loss_of
 from interlock.engine.warehouse.duckdb.quoting import identifier
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import SourceCheck, SourceVerdict, VerifyEvidence
-from interlock.machines.guards_source import source_promises_hold, sources_are_fresh
+from interlock.machines.guards_source import source_cells_are_held, source_promises_hold, sources_are_fresh
 
 INTERRUPTED: Final = "G562"
+_TOLD_MAX: Final = 3
+"""Columns that a reason names."""
 _KEEPS: Final = frozenset({"refuse", "move", "drop", "adopt"})
 """Actions that read no source, whatever the model's text says."""
 
@@ -43,6 +47,13 @@ def null_checks(source: str, columns: Iterable[str]) -> tuple[SourceCheck, ...]:
     return tuple(SourceCheck(source=source, question="not_null", column=column, severity="error") for column in columns)
 
 
+def cell_checks(source: CompiledSource) -> tuple[SourceCheck, ...]:
+    """Whether what a source's files hold is held by the types that they are read with, where those could lose anything."""
+    if held_field(source) is None:
+        return ()
+    return (SourceCheck(source=source.source.name, question="cells", column="", severity="error"),)
+
+
 def relied_on_in(compiled: Compiled, selected: frozenset[str]) -> dict[str, dict[str, tuple[str, ...]]]:
     """By model that reads a source, and by source: columns whose promise the contracts of selected models rest on."""
     found: dict[str, dict[str, tuple[str, ...]]] = {}
@@ -58,8 +69,9 @@ def checks_of(compiled: Compiled, model: CompiledModel, action: str, relied_on: 
     if action not in WRITES_ROWS and not (action == "recheck" and model.kind == "view"):
         return ()
     fresh = [check for name in model.sources_read for check in freshness_checks(compiled.sources[name])]
+    cells = [check for name in model.sources_read for check in cell_checks(compiled.sources[name])]
     promised = [check for name, columns in sorted(relied_on.items()) for check in null_checks(name, columns)]
-    return (*fresh, *promised)
+    return (*fresh, *promised, *cells)
 
 
 def key_of(about: SourceCheck | SourceVerdict) -> tuple[str, str, str, int | None]:
@@ -76,6 +88,8 @@ def question_of(source: CompiledSource, checks: Iterable[SourceCheck], as_of: st
 def _field(source: CompiledSource, check: SourceCheck, as_of: str) -> str:
     if check.question == "not_null":
         return f"count(*) FILTER (WHERE {identifier(check.column)} IS NULL)"
+    if check.question == "cells":
+        return held_field(source) or "NULL"
     (asked,) = (each.question for each in source.source.freshness if each.severity == check.severity)
     return fresh_fields(asked, as_of)
 
@@ -111,8 +125,34 @@ def _answers(checks: Sequence[SourceCheck], answer: Mapping[str, Any]) -> tuple[
     found = []
     for number, check in enumerate(checks):
         said = answer[f"q{number}"]
-        found.append(_fresh(check, answer["rows"], said) if check.question == "freshness" else _nulls(check, said))
+        match check.question:
+            case "freshness":
+                found.append(_fresh(check, answer["rows"], said))
+            case "not_null":
+                found.append(_nulls(check, said))
+            case "cells":
+                found.append(_cells(check, said))
+            case _ as unreachable:
+                assert_never(unreachable)
     return tuple(found)
+
+
+def _cells(check: SourceCheck, said: Any) -> SourceVerdict:
+    found = unheld_of(said)
+    if not found:
+        return _verdict(check, "passed", failing=0)
+    because = "; ".join(_not_held(each) for each in found[:_TOLD_MAX])
+    more = "" if len(found) <= _TOLD_MAX else f"; and {len(found) - _TOLD_MAX} more columns"
+    return _verdict(check, "failed", because + more, failing=sum(each.failing for each in found))
+
+
+def _not_held(found: Unheld) -> str:
+    if found.found is not None:
+        return f"column `{found.column}` of {found.file} is {found.found}, and is read as {found.type}"
+    loss = loss_of(found.type)
+    why = loss(found.cell or "") if loss is not None else ""
+    more = f", and {found.failing - 1} more of its cells are none" if found.failing > 1 else ""
+    return f"`{found.cell}` in column `{found.column}` of {found.file} is no {found.type}: {why or 'as it is written it would not be kept'}{more}"
 
 
 def _nulls(check: SourceCheck, nulls: int) -> SourceVerdict:
@@ -184,7 +224,7 @@ def reasons_against(checks: Sequence[SourceCheck], said: Sequence[SourceVerdict]
     evidence = VerifyEvidence(
         plan="", item_sealed="", item_found="", contract=(), authority="", decision="proceed", sources=tuple(checks), said=mine
     )
-    verdicts = (*sources_are_fresh(evidence), *source_promises_hold(evidence))
+    verdicts = (*sources_are_fresh(evidence), *source_promises_hold(evidence), *source_cells_are_held(evidence))
     return [(each.code, each.because, each.remedy) for each in verdicts if each.holds != "yes"]
 
 

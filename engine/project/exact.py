@@ -9,6 +9,8 @@ from typing import Final
 
 _WHOLE: Final = re.compile(r"U?(?:TINY|SMALL|BIG|HUGE)?INT(?:EGER)?|INT[1248]|INT(?:16|32|64|128)|SIGNED|LONG|SHORT|OID", re.IGNORECASE)
 _DECIMAL: Final = re.compile(r"(?:DECIMAL|NUMERIC|DEC)(?:\s*\(\s*[0-9]+\s*(?:,\s*([0-9]+)\s*)?\))?", re.IGNORECASE)
+_CODE: Final = re.compile(r"\s*[+-]?0[0-9]")
+"""The beginning of a text that a whole number does not give back: with zeros in front it is a code."""
 _SCALE: Final = 3
 """Of a DECIMAL without digits, as the engine has it."""
 _NO_ZONE: Final = re.compile(r"(?:TIMESTAMP|DATETIME)(?:_US| WITHOUT TIME ZONE)?", re.IGNORECASE)
@@ -31,14 +33,20 @@ def loss_of(type_: str) -> Loss | None:
     """
     name = " ".join(type_.split())
     if _WHOLE.fullmatch(name):
-        return lambda cell: _rounded(cell, 0)
+        return _of_whole
     decimal = _DECIMAL.fullmatch(name)
     if decimal is not None:
         scale = int(decimal[1] or 0) if "(" in name else _SCALE
+        if scale == 0:
+            return _of_whole
         return lambda cell: _rounded(cell, scale)
     if name.upper() == "DATE":
         return _of_date
     return _of_timestamp if _NO_ZONE.fullmatch(name) else None
+
+
+def _of_whole(cell: str) -> str:
+    return "its leading zeros would be lost" if _CODE.match(cell) is not None else _rounded(cell, 0)
 
 
 def _rounded(cell: str, scale: int) -> str:

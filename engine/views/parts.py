@@ -51,7 +51,13 @@ def verdict_line(verdict: CheckVerdict) -> str:
 
 def source_line(verdict: SourceVerdict, severity: str) -> str:
     """A source's answer in one line."""
-    about = f"freshness by {one_line(verdict.column)}" if verdict.question == "freshness" else f"no nulls in {one_line(verdict.column)}"
+    match verdict.question:
+        case "freshness":
+            about = f"freshness by {one_line(verdict.column)}"
+        case "not_null":
+            about = f"no nulls in {one_line(verdict.column)}"
+        case "cells":
+            about = "cells as declared"
     because = f": {one_line(verdict.because)}" if verdict.because and verdict.outcome != "passed" else ""
     return f"{about} ({severity}) {verdict.outcome.replace('_', ' ')}{because}"
 

@@ -99,7 +99,13 @@ def _item(item: Item, widths: tuple[int, int, int], look: Look) -> list[str]:
     if on_rows:
         lines += indented(f"proved on the rows, not before: no nulls in {', '.join(on_rows)}", below + "  ", first=below, width=look.width)
     for check in item.source_checks:
-        asked = f"how fresh {one_line(check.column)} is" if check.question == "freshness" else f"no nulls in {one_line(check.column)}"
+        match check.question:
+            case "freshness":
+                asked = f"how fresh {one_line(check.column)} is"
+            case "not_null":
+                asked = f"no nulls in {one_line(check.column)}"
+            case "cells":
+                asked = "whether its declared types hold its cells"
         lines.append(f"{below}asks {one_line(check.source)}: {asked}" + (", which only warns" if check.severity == "warn" else ""))
     for note in item.notes:
         lines += indented(note, below + "      ", first=f"{below}{look.ink('note:', 'blue')} ", width=look.width)

@@ -84,6 +84,7 @@ OF_GUARDS = (
     holds(ROWS_OF, "no_error_check_failed", *scenario("checks_gate_the_rows")),
     holds(SOURCE, "sources_are_fresh", *scenario("source_freshness")),
     holds(SOURCE, "source_promises_hold", *scenario("source_promises_are_asked")),
+    holds(SOURCE, "source_cells_are_held", *scenario("file_sources_hold_their_cells")),
 )
 
 OF_AUTHORITY = (

@@ -78,6 +78,7 @@ GUARDS: dict[tuple[type[Machine], str, str], tuple[str, ...]] = {
         "authority_is_known",
         "sources_are_fresh",
         "source_promises_hold",
+        "source_cells_are_held",
     ),
     (ModelRun, "verified", "bootstrap"): ("upstreams_are_checkpointed", "target_is_as_planned", "write_is_permitted"),
     (ModelRun, "bootstrapping", "commit"): (
@@ -175,7 +176,13 @@ def _model_breaks() -> list[Break]:
         ("source_promises_hold", s.verify(said=_said(1, outcome="failed", failing=3)), "G505"),
         ("source_promises_hold", s.verify(said=_said(1, outcome="not_evaluated", failing=None)), "G506"),
         ("source_promises_hold", s.verify(said=_said(1, outcome="no_rows", failing=None)), "G506"),
-        ("source_promises_hold", s.verify(said=s.SAID[:1]), "G506"),
+        ("source_promises_hold", s.verify(said=(s.SAID[0], s.SAID[2])), "G506"),
+        ("source_cells_are_held", s.verify(said=_said(2, outcome="failed", failing=3)), "G507"),
+        ("source_cells_are_held", s.verify(said=_said(2, outcome="failed", failing=0)), "G506"),
+        ("source_cells_are_held", s.verify(said=_said(2, outcome="not_evaluated", failing=None)), "G506"),
+        ("source_cells_are_held", s.verify(said=_said(2, outcome="no_rows", failing=None)), "G506"),
+        ("source_cells_are_held", s.verify(said=s.SAID[:2]), "G506"),
+        ("source_cells_are_held", s.verify(sources=s.SOURCES[:2]), "G506"),
     ]
     bootstrap: list[tuple[str, Evidence, str]] = [
         *(

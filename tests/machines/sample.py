@@ -71,6 +71,7 @@ SHRINK = Shrink(rows_before=10, rows_after=12, before=WATERMARK, after=AFTER, mi
 SOURCES = (
     SourceCheck(source="raw.o", question="freshness", column="at", severity="error"),
     SourceCheck(source="raw.o", question="not_null", column="id", severity="error"),
+    SourceCheck(source="files", question="cells", column="", severity="error"),
 )
 SAID = tuple(
     SourceVerdict(source=each.source, question=each.question, column=each.column, outcome="passed", failing=0, because="")

@@ -58,7 +58,7 @@ def test_the_drawing_reads_as_the_table() -> None:
         "stateDiagram-v2\n"
         "    direction LR\n"
         "    [*] --> planned\n"
-        "    planned --> verified: verify [5]\n"
+        "    planned --> verified: verify [6]\n"
         "    planned --> refused: verify else, refuse\n"
         "    verified --> bootstrapping: bootstrap [3]\n"
         "    verified --> refused: bootstrap else, refuse\n"

@@ -17,6 +17,9 @@ CONFIG = '[project]\nid = "abc"\nname = "shop"\n[targets.dev]\ntype = "duckdb"\n
     ("type_", "cell"),
     [
         ("INTEGER", "1.5"),
+        ("INTEGER", "007"),
+        ("BIGINT", " -01"),
+        ("DECIMAL(5,0)", "01"),
         ("int", " 1.5 "),
         ("BIGINT", "1e-3"),
         ("utinyint", "0.1"),
@@ -43,6 +46,9 @@ def test_a_loss_is_told(type_: str, cell: str) -> None:
     ("type_", "cell"),
     [
         ("INTEGER", "1"),
+        ("INTEGER", "0"),
+        ("INTEGER", "0.0"),
+        ("DECIMAL(5,2)", "01.50"),
         ("INTEGER", "+1.0"),
         ("INTEGER", "1e3"),
         ("INTEGER", "no number"),
