@@ -52,7 +52,7 @@ def judge_verify(evidence: VerifyEvidence) -> tuple[Verdict, ...]:
     verdicts = ask_all((plan_is_as_sealed, contract_is_proved, authority_is_known), evidence)
     if evidence.sources or evidence.said:
         verdicts += ask_all((sources_are_fresh, source_promises_hold), evidence)
-    if any(about.question == "cells" for about in (*evidence.sources, *evidence.said)):
+    if "cells" in {*(pin.question for pin in evidence.sources), *(verdict.question for verdict in evidence.said)}:
         verdicts += ask_all((source_cells_are_held,), evidence)
     return verdicts
 

@@ -19,6 +19,7 @@ from interlock.engine.runner.authority import Sight, look
 from interlock.engine.runner.binding import bound_to
 from interlock.engine.runner.ground import Ground, stop_on_errors
 from interlock.engine.runner.selection import Request
+from interlock.engine.warehouse.duckdb import same
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation, string
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 from interlock.engine.warehouse.duckdb.session import refusal
@@ -220,7 +221,7 @@ def compare_model(ground: Ground, name: str) -> dict[str, Any]:
 def _compare(reader: DuckDBReader, model: CompiledModel, cursor: str, type_: str, high: str | None) -> dict[str, Any]:
     left_out = {column.lower() for column in model.as_of_columns}
     names = [column.name for column in model.columns if column.name.lower() not in left_out]
-    listed = ", ".join(identifier(column) for column in names)
+    listed = same.told_apart(names, {column.name.lower(): column.type for column in model.columns})
     upto = f" WHERE {identifier(cursor)} <= CAST({string(high)} AS {type_})" if high is not None else " WHERE FALSE"
     there = f"SELECT {listed} FROM {relation(model.schema, model.relation)}"
     rebuilt = f"SELECT {listed} FROM (\n{model.sql}\n) AS full_build{upto}"

@@ -12,7 +12,7 @@ from interlock.engine.planner.facts import is_made_anew
 from interlock.engine.planner.frame import Frame, key_of, rows_checks, strategy_of, validity_type
 from interlock.engine.planner.plan import Bounds
 from interlock.engine.project.project import ModelFile, SeedFile
-from interlock.engine.warehouse.duckdb import control, extend, snapshot, write
+from interlock.engine.warehouse.duckdb import control, extend, same, snapshot, write
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
 from interlock.engine.warehouse.protocol import Statement
 from interlock.machines.evidence import Head, Missing, Present, ReceiptBody
@@ -114,6 +114,7 @@ def _extend(
     names = [column.name for column in model.columns]
     statements = [write.add_column(rel, column, number) for number, column in enumerate(choice.add_columns)]
     key = list(key_of(model))
+    types = _types(model)
     if model.kind == "snapshot":
         return [*statements, *_snapshot(frame, model, rel, cursor)]
     assert cursor is not None
@@ -122,16 +123,18 @@ def _extend(
     statements.append(extend.stage(restricted_sql(model, cursor), cursor))
     statements.append(extend.look_delta(cursor, key, old_low=old.low if old else None, old_high=old.high if old else None))
     if model.file.late == "count" and not choice.backfill:
-        statements.append(extend.late(rel, model.sql, cursor, _compared(model, body).always))
+        statements.append(extend.late(rel, model.sql, cursor, _compared(model, body).always, types))
     if choice.action == "append":
-        statements += _append(model.file, head, rel, cursor, names, key, _compared(model, body))
+        statements += _append(model.file, head, rel, cursor, names, key, _compared(model, body), types)
     elif choice.action == "merge":
         if body is not None and not _written_by_this_key(model, body):
             statements.append(extend.keys_twice(rel, key))
         touched = extend.touched_by_key(key)
+        passed_over = extend.passed_over(rel, names, cursor, key, types)
         statements += [
             write.fingerprint("print_before", rel, touched),
-            extend.merge(rel, names, cursor, key),
+            *([passed_over] if passed_over is not None else []),
+            extend.merge(rel, names, cursor, key, types),
             write.fingerprint("print_after", rel, touched),
         ]
     else:
@@ -170,14 +173,15 @@ def _append(
     names: list[str],
     key: list[str],
     compared: _Compared,
+    types: dict[str, str],
 ) -> list[Statement]:
     watermark = head.watermark.high if head.watermark is not None else None
     touched = f"{cursor.name} >= {cursor.at(cursor.low)}" if cursor.low is not None else "TRUE"
     statements = []
     if watermark is not None:
-        statements.append(extend.changed_at_watermark(rel, cursor, watermark, compared.at(watermark), key))
+        statements.append(extend.changed_at_watermark(rel, cursor, watermark, compared.at(watermark), key, types))
     if key:
-        conflicting = extend.conflicting_keys(rel, key, compared.always, compared.since, cursor)
+        conflicting = extend.conflicting_keys(rel, key, compared.always, compared.since, cursor, types)
         role = "kept_keys" if file.on_conflict == "keep" else conflicting.role
         statements.append(Statement(role=role, text=conflicting.text))
     statements.append(write.fingerprint("print_before", rel, touched))
@@ -186,9 +190,14 @@ def _append(
     else:
         statements.append(extend.insert_new(rel, names, cursor, watermark))
         if watermark is not None:
-            statements.append(extend.insert_ties(rel, names, cursor, watermark, compared.at(watermark)))
+            statements.append(extend.insert_ties(rel, names, cursor, watermark, compared.at(watermark), types))
     statements.append(write.fingerprint("print_after", rel, touched))
     return statements
+
+
+def _types(model: CompiledModel) -> dict[str, str]:
+    """Types of the model's columns, by name in small letters."""
+    return {column.name.lower(): column.type for column in model.columns}
 
 
 def snapshot_shape(model: CompiledModel, as_of: str, updated_at: write.Cursor | None) -> snapshot.SnapshotShape:
@@ -206,7 +215,10 @@ def snapshot_shape(model: CompiledModel, as_of: str, updated_at: write.Cursor | 
         columns=names,
         key=key,
         updated_at=updated_at,
-        compared=model.file.compare or tuple(name for name in names if name not in key and name not in model.as_of_columns),
+        # A key that is equal and not the same (`Anna`, `anna` under a collation) is another value, like any.
+        compared=model.file.compare
+        or tuple(name for name in names if name not in model.as_of_columns and (name not in key or name in same.loose(key, _types(model)))),
+        types=_types(model),
         valid_type=validity_type(model),
         as_of=write.as_of_literal(as_of),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from interlock.engine.warehouse.duckdb import same
 from interlock.engine.warehouse.duckdb.quoting import identifier
 from interlock.engine.warehouse.duckdb.write import DELTA, Cursor, columns_sql, doubles_field, sample_of, watermark_fields, wrapped
 from interlock.engine.warehouse.protocol import Statement
@@ -42,9 +43,11 @@ def look_delta(cursor: Cursor | None, key: Sequence[str], *, old_low: str | None
     return Statement(role="look_delta", text=f"SELECT {{{', '.join(fields)}}} FROM {DELTA}")
 
 
-def changed_at_watermark(rel: str, cursor: Cursor, watermark: str, compared: Sequence[str], key: Sequence[str]) -> Statement:
+def changed_at_watermark(
+    rel: str, cursor: Cursor, watermark: str, compared: Sequence[str], key: Sequence[str], types: Mapping[str, str]
+) -> Statement:
     """Rows that were written at the watermark and that the query no longer gives. With a key, keys are compared."""
-    names = columns_sql(key or compared)
+    names = columns_sql(key) if key else same.told_apart(compared, types)
     at = f"{cursor.name} = {cursor.at(watermark)}"
     there = f"SELECT {names} FROM {rel} WHERE {at}"
     now = f"SELECT {names} FROM {DELTA}" + ("" if key else f" WHERE {at}")
@@ -53,7 +56,9 @@ def changed_at_watermark(rel: str, cursor: Cursor, watermark: str, compared: Seq
     return Statement(role="changed_at_watermark", text=f"SELECT {{'rows': count(*), 'sample': {sample}}} FROM ({gone}) AS gone")
 
 
-def conflicting_keys(rel: str, key: Sequence[str], compared: Sequence[str], since: Mapping[str, str], cursor: Cursor) -> Statement:
+def conflicting_keys(
+    rel: str, key: Sequence[str], compared: Sequence[str], since: Mapping[str, str], cursor: Cursor, types: Mapping[str, str]
+) -> Statement:
     """Keys of the delta that are there already with other values (append with a key).
 
     Args:
@@ -62,8 +67,11 @@ def conflicting_keys(rel: str, key: Sequence[str], compared: Sequence[str], sinc
         compared: columns whose values are compared.
         since: others, that were added: only in rows above a watermark are they compared.
         cursor: of the delta.
+        types: of the columns, by name in small letters.
     """
-    other = {name: f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in (*compared, *since) if name not in key}
+    # A key that is equal and not the same (`Anna`, `anna`) is another value of its column too.
+    told = [*same.loose(key, types), *(name for name in (*compared, *since) if name not in key)]
+    other = {name: same.any_differs([name], types) for name in told}
     young = {name: f"(t.{cursor.name} > {cursor.at(at)} AND {other[name]})" for name, at in since.items() if name in other}
     differs = " OR ".join({**other, **young}.values()) or "FALSE"
     on = same_key(key)
@@ -87,7 +95,7 @@ def keys_outside(rel: str, key: Sequence[str], cursor: Cursor) -> Statement:
     return Statement(role="conflicting_keys", text=f"SELECT {{'rows': count(*), 'sample': {sample_of(key, 'TRUE')}}} FROM ({inner}) AS c")
 
 
-def late(rel: str, query: str, cursor: Cursor, compared: Sequence[str]) -> Statement:
+def late(rel: str, query: str, cursor: Cursor, compared: Sequence[str], types: Mapping[str, str]) -> Statement:
     """Rows below what is looked at: those that the query gives and the target does not have, and the other way round; costs a full read.
 
     Of ranges, those between that were missing and are made now are no rows below.
@@ -98,7 +106,7 @@ def late(rel: str, query: str, cursor: Cursor, compared: Sequence[str]) -> State
     below = f"{cursor.name} < {cursor.at(low)}"
     if cursor.ranges[:-1]:
         below += f" AND NOT ({cursor.in_ranges()})"
-    names = columns_sql(compared)
+    names = same.told_apart(compared, types)
     given = f"SELECT {names} FROM {wrapped(query)} WHERE {below}"
     there = f"SELECT {names} FROM {rel} WHERE {below}"
     counts = f"'late': (SELECT count(*) FROM ({given} EXCEPT ALL {there})), 'stale': (SELECT count(*) FROM ({there} EXCEPT ALL {given}))"
@@ -110,10 +118,6 @@ def same_key(key: Sequence[str], left: str = "t", right: str = "d") -> str:
     return " AND ".join(f"{left}.{identifier(name)} = {right}.{identifier(name)}" for name in key)
 
 
-def _same(names: Sequence[str], left: str, right: str) -> str:
-    return " AND ".join(f"{left}.{identifier(name)} IS NOT DISTINCT FROM {right}.{identifier(name)}" for name in names) or "TRUE"
-
-
 def insert_new(rel: str, columns: Sequence[str], cursor: Cursor, watermark: str | None) -> Statement:
     """Append: rows above the watermark. Those at it are `insert_ties`."""
     above = "" if watermark is None else f" AND {cursor.name} > {cursor.at(watermark)}"
@@ -121,19 +125,23 @@ def insert_new(rel: str, columns: Sequence[str], cursor: Cursor, watermark: str 
     return Statement(role="insert", text=f"INSERT INTO {rel} ({names}) SELECT {names} FROM {DELTA} WHERE {cursor.taken()}{above}")
 
 
-def insert_ties(rel: str, columns: Sequence[str], cursor: Cursor, watermark: str, compared: Sequence[str]) -> Statement:
+def insert_ties(
+    rel: str, columns: Sequence[str], cursor: Cursor, watermark: str, compared: Sequence[str], types: Mapping[str, str]
+) -> Statement:
     """Append: rows that tie with the watermark and came later, found as a difference of multisets."""
     names = columns_sql(columns)
     at = f"{cursor.name} = {cursor.at(watermark)} AND {cursor.taken()}"
     if list(compared) == list(columns):
-        new = f"SELECT {names} FROM {DELTA} WHERE {at} EXCEPT ALL SELECT {names} FROM {rel} WHERE {cursor.name} = {cursor.at(watermark)}"
+        told = same.told_apart(columns, types)
+        new = f"SELECT {told} FROM {DELTA} WHERE {at} EXCEPT ALL SELECT {told} FROM {rel} WHERE {cursor.name} = {cursor.at(watermark)}"
         return Statement(role="insert_ties", text=f"INSERT INTO {rel} ({names}) SELECT {names} FROM ({new}) AS d")
-    same = columns_sql(compared)
-    there = f"SELECT {same}, count(*) AS interlock_n FROM {rel} WHERE {cursor.name} = {cursor.at(watermark)} GROUP BY {same}"
-    ranked = f"SELECT *, row_number() OVER (PARTITION BY {same}) AS interlock_r FROM {DELTA} WHERE {at}"
+    told = same.told_apart(compared, types)
+    there = f"SELECT {told}, count(*) AS interlock_n FROM {rel} WHERE {cursor.name} = {cursor.at(watermark)} GROUP BY ALL"
+    ranked = f"SELECT *, row_number() OVER (PARTITION BY {same.group_of(compared, types)}) AS interlock_r FROM {DELTA} WHERE {at}"
+    alike = " AND ".join(same.same(f"t.{identifier(name)}", f"d.{identifier(name)}", types[name.lower()]) for name in compared)
     text = (
         f"INSERT INTO {rel} ({names}) SELECT {columns_sql(columns, 'd.')} FROM ({ranked}) AS d "
-        f"LEFT JOIN ({there}) AS t ON {_same(compared, 't', 'd')} WHERE d.interlock_r > coalesce(t.interlock_n, 0)"
+        f"LEFT JOIN ({there}) AS t ON {alike or 'TRUE'} WHERE d.interlock_r > coalesce(t.interlock_n, 0)"
     )
     return Statement(role="insert_ties", text=text)
 
@@ -147,13 +155,17 @@ def insert_absent(rel: str, columns: Sequence[str], cursor: Cursor, key: Sequenc
     return Statement(role="insert", text=text)
 
 
-def merge(rel: str, columns: Sequence[str], cursor: Cursor, key: Sequence[str]) -> Statement:
-    """Update by name all columns but the key, insert what is new; equal rows are not written."""
-    others = [name for name in columns if name not in key]
+def merge(rel: str, columns: Sequence[str], cursor: Cursor, key: Sequence[str], types: Mapping[str, str]) -> Statement:
+    """Update by name all columns, insert what is new; rows that are the same are not written.
+
+    Of the key, only what may be equal and not the same (`Anna`, `anna` under a collation) is a value to update.
+    """
+    written = same.loose(key, types)
+    others = [name for name in columns if name not in key or name in written]
     delta = f"(SELECT {columns_sql(columns)} FROM {DELTA} WHERE {cursor.taken()}) AS d"
     matched = ""
     if others:
-        differs = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in others)
+        differs = same.any_differs(others, types)
         sets = ", ".join(f"{identifier(name)} = d.{identifier(name)}" for name in others)
         matched = f" WHEN MATCHED AND ({differs}) THEN UPDATE SET {sets}"
     text = (
@@ -161,6 +173,15 @@ def merge(rel: str, columns: Sequence[str], cursor: Cursor, key: Sequence[str]) 
         f"WHEN NOT MATCHED THEN INSERT ({columns_sql(columns)}) VALUES ({columns_sql(columns, 'd.')})"
     )
     return Statement(role="merge", text=text)
+
+
+def passed_over(rel: str, columns: Sequence[str], cursor: Cursor, key: Sequence[str], types: Mapping[str, str]) -> Statement | None:
+    """Merge: rows go whose new values an UPDATE would not write, so that they are inserted; nothing where no column has such values."""
+    alike = same.passed_over(columns, types)
+    if not alike:
+        return None
+    delta = f"(SELECT {columns_sql(columns)} FROM {DELTA} WHERE {cursor.taken()}) AS d"
+    return Statement(role="delete", text=f"DELETE FROM {rel} AS t USING {delta} WHERE {same_key(key)} AND ({alike})")
 
 
 def delete_ranges(rel: str, cursor: Cursor) -> Statement:

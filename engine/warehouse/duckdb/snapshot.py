@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interlock.engine.warehouse.duckdb import same
 from interlock.engine.warehouse.duckdb.extend import same_key
 from interlock.engine.warehouse.duckdb.quoting import identifier
 from interlock.engine.warehouse.duckdb.write import DELTA, Cursor, columns_sql, doubles_field, sample_of, wrapped
@@ -27,6 +28,8 @@ class SnapshotShape(Record, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     updated_at: Cursor | None
     """The row's own time, and the end from which on rows are held."""
     compared: tuple[str, ...]
+    types: dict[str, str]
+    """Of the columns, by name in small letters."""
     valid_type: str
     as_of: str
     """Literal expression of the plan's time."""
@@ -60,7 +63,7 @@ def look_snapshot_delta(shape: SnapshotShape, rel: str) -> Statement:
     if shape.updated_at is not None:
         own = shape.updated_at.name
         others = [name for name in shape.columns if name not in key and identifier(name) != own]
-        differs = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in others) or "FALSE"
+        differs = same.any_differs([*same.loose(key, shape.types), *others], shape.types)
         open_version = f'{rel} AS t ON {same_key(key)} AND t."valid_to" IS NULL'
         unmoved = (
             f"SELECT {columns_sql(key, 'd.')}, {shape.starts()} = {shape.stood_at()} AS interlock_stuck FROM {DELTA} AS d "
@@ -88,10 +91,10 @@ def look_snapshot_delta(shape: SnapshotShape, rel: str) -> Statement:
 
 def close_versions(shape: SnapshotShape, rel: str) -> Statement:
     """Ends the open version of each row that changed; a plan of an earlier time than its begin ends it where it began."""
-    if shape.updated_at:
+    if shape.updated_at is not None:
         changed = f"{shape.starts()} > {shape.stood_at()} AND {shape.is_taken()}"
     else:
-        changed = " OR ".join(f"t.{identifier(name)} IS DISTINCT FROM d.{identifier(name)}" for name in shape.compared) or "FALSE"
+        changed = same.any_differs(shape.compared, shape.types)
     end = f'greatest({shape.starts()}, t."valid_from")'
     text = (
         f'UPDATE {rel} AS t SET "valid_to" = {end} FROM {DELTA} AS d WHERE {same_key(shape.key)} AND t."valid_to" IS NULL AND ({changed})'
