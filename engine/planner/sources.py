@@ -151,7 +151,7 @@ def _not_held(found: Unheld) -> str:
         return f"column `{found.column}` of {found.file} is {found.found}, and is read as {found.type}"
     loss = loss_of(found.type)
     why = loss(found.cell or "") if loss is not None else ""
-    more = f", and {found.failing - 1} more of its cells are none" if found.failing > 1 else ""
+    more = f", and {found.failing - 1} more {'cell is' if found.failing == 2 else 'cells are'} none" if found.failing > 1 else ""
     return f"`{found.cell}` in column `{found.column}` of {found.file} is no {found.type}: {why or 'as it is written it would not be kept'}{more}"
 
 
