@@ -148,7 +148,7 @@ def _cells(check: SourceCheck, said: Any) -> SourceVerdict:
 
 def _not_held(found: Unheld) -> str:
     if found.found is not None:
-        return f"column `{found.column}` of {found.file} is {found.found}, and is read as {found.type}"
+        return f"column `{found.column}` of {found.file} is {found.found}, and is read as {found.type} (`union_by_name` reads all by the widest)"
     loss = loss_of(found.type)
     why = loss(found.cell or "") if loss is not None else ""
     more = f", and {found.failing - 1} more {'cell is' if found.failing == 2 else 'cells are'} none" if found.failing > 1 else ""

@@ -342,6 +342,19 @@ def test_files_of_other_types_are_told(tmp_path: Path) -> None:
         ]
 
 
+def test_the_nearest_number_is_for_who_declares_it(tmp_path: Path) -> None:
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"COPY (SELECT 1::BIGINT AS a) TO '{tmp_path}/1.parquet'; COPY (SELECT 1.5::DOUBLE AS a) TO '{tmp_path}/2.parquet'"
+        )
+    files = ["1.parquet", "2.parquet"]
+    assert asked(tmp_path, files, {"a": "DOUBLE"}, union_by_name=True) == ()
+    (found,) = asked(tmp_path, files, {"a": "DOUBLE"}, declared=False, union_by_name=True)
+    assert (found.column, found.found, found.file) == ("a", "BIGINT", "1.parquet")
+    (found,) = asked(tmp_path, files, {"a": "BIGINT"})
+    assert (found.found, found.file) == ("DOUBLE", "2.parquet")
+
+
 def test_nothing_is_asked_where_nothing_can_be_lost(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     texts = {"a": "VARCHAR", "b": "DOUBLE"}
