@@ -20,6 +20,7 @@ from interlock.engine.planner.choice import (
     refuse,
     wants_range,
 )
+from interlock.engine.planner.facts import is_adopted
 from interlock.engine.planner.frame import cursor_column, validity_type
 from interlock.engine.planner.plan import Action
 from interlock.engine.project.project import ModelFile, SeedFile
@@ -69,6 +70,8 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
     if backfill:
         reasons.append(f"a range was asked for: from {desk.options.range_low or 'the start'} to {desk.options.range_high or 'the end'}")
     reasons += inputs_moved(desk, model, body, changing)
+    if is_adopted(body):
+        reasons.append("it was adopted as it was: what its rows were made from is not known")
     if body.rows_held:
         reasons.append(f"{rows_in_words(body.rows_held)} held back by its last run")
     if model.kind == "incremental" and model.file.strategy == "partition" and _has_missing(desk, model):
