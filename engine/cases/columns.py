@@ -90,6 +90,8 @@ def _reached(each: Reached) -> str:
             return f"{each.relation}.{each.column}"
         case "rows":
             return f"{each.relation}: which rows there are"
+        case "named":
+            return f"{each.relation}: its text names it, and takes nothing from it"
         case "contract":
             return f"the contract of {each.relation}"
         case _ as unreachable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.compiler.expansion import Bodies
@@ -39,7 +39,9 @@ class ModelLineage(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
     model: str
     columns: tuple[ColumnLineage, ...]
     rows: tuple[ColumnOf, ...]
-    """Columns that filter, join, group or order its rows."""
+    """Columns that filter, join, group or order its rows, multiply them or cut them off."""
+    named: tuple[ColumnOf, ...] = ()
+    """Columns that have no part in values or rows, and that its text names all the same: it does not compile without them."""
     complete: bool
     """False where something of the text could not be followed: then more columns may have a part in it."""
 
@@ -47,12 +49,12 @@ class ModelLineage(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Reached(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, order=True):
     """Something that a column has a part in. `rows`: it decides about rows of the model, so of all of its columns.
 
-    `contract`: its own model promises it.
+    `named`: the model's text names it and uses nothing of it. `contract`: its own model promises it.
     """
 
     relation: str
     column: str
-    how: Literal["values", "rows", "contract"]
+    how: Literal["values", "rows", "named", "contract"]
 
 
 class Impact(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -167,7 +169,7 @@ class Lineages:
         looked = Nullability(reading, known, aggregates=parser.functions().aggregates, macros=self._macros, may_hold_json=False)
         for table in reading.tables:
             known(table)
-        return _Walk(looked, frozenset(read)).lineage(model)
+        return _Walk(looked, reading.root, frozenset(read)).lineage(model)
 
     def _typed(self, relation: str, columns: Iterable[str]) -> list[tuple[str, str | None]]:
         source = self._compiled.sources.get(relation)
@@ -176,28 +178,36 @@ class Lineages:
         return [(name, kinds.get(name)) for name in columns]
 
 
+_Part: TypeAlias = Column | ColumnOf
+"""What an expression is made of: a column of the statement, or one of what it reads where it cannot be followed."""
+
+
 class _Walk:
     """Follows the columns of one statement to the columns of what it reads."""
 
-    def __init__(self, looked: Nullability, read: frozenset[ColumnOf]) -> None:
+    def __init__(self, looked: Nullability, root: Tree, read: frozenset[ColumnOf]) -> None:
         self._looked = looked
+        self._root = root
         self._read = read
         """All columns of what the statement reads: what cannot be followed may be any of these."""
         self._complete = True
-        self._traced: dict[int, frozenset[ColumnOf]] = {}
+        self._parts: dict[int, frozenset[_Part]] = {}
+        self._followed: set[int] = set()
+        """Column references that were met, by identity."""
+        self._done = 0
+        """How many of the conditions were looked at."""
 
     def lineage(self, model: CompiledModel) -> ModelLineage:
         root = self._looked.root()
         if root is None or len(root) != len(model.columns):
             self._complete = False
             root = ()
-        values = [self._trace(column) for column in root] or [self._read for _ in model.columns]
-        rows: set[ColumnOf] = set()
-        done = 0
-        while done < len(self._looked.conditions):  # those of subqueries in conditions are added on the way
-            _, tree, env = self._looked.conditions[done]
-            rows |= self._tree(tree, env, rows=True)
-            done += 1
+        values = [self._origins({column}) for column in root] or [self._read for _ in model.columns]
+        rows = self._conditions()
+        known = rows.union(*values)
+        named = self._named()
+        if self._looked.lost:
+            self._complete = False
         return ModelLineage(
             model=model.name,
             columns=tuple(
@@ -205,46 +215,114 @@ class _Walk:
                 for column, found in zip(model.columns, values, strict=True)
             ),
             rows=tuple(sorted(rows)),
+            named=tuple(sorted(named - known)),
             complete=self._complete,
         )
 
-    def _trace(self, column: Column) -> frozenset[ColumnOf]:
-        if column.number not in self._traced:
-            self._traced[column.number] = frozenset()  # a recursive CTE that comes round to itself
-            self._traced[column.number] = self._origin(column)
-        return self._traced[column.number]
+    def _conditions(self) -> frozenset[ColumnOf]:
+        """What conditions read that were not looked at yet; those of subqueries in them are added on the way."""
+        found: set[_Part] = set()
+        origins: frozenset[ColumnOf] = frozenset()
+        while self._done < len(self._looked.conditions):
+            _, tree, env = self._looked.conditions[self._done]
+            found |= self._tree(tree, env, rows=True)
+            self._done += 1
+            if self._done == len(self._looked.conditions):
+                origins = self._origins(found)  # which may meet further ones
+        return origins
 
-    def _origin(self, column: Column) -> frozenset[ColumnOf]:
-        if column.table is not None:
-            return frozenset({ColumnOf(relation=column.table, column=column.name or "")})
-        found = frozenset[ColumnOf]().union(*(self._trace(each) for each in column.merged))
-        if column.expression is not None:
-            found |= self._tree(*column.expression)
+    def _named(self) -> frozenset[ColumnOf]:
+        """What is read where nothing comes of it: columns of a subquery or CTE that nobody takes, of EXISTS, of EXCLUDE.
+
+        Last of all every column reference of the tree must have been met. One that was not stands where nothing here looks.
+        """
+        found: frozenset[ColumnOf] = frozenset()
+        done = 0
+        while done < len(self._looked.made) or self._done < len(self._looked.conditions):
+            made = self._looked.made[done:]
+            done = len(self._looked.made)
+            found |= self._origins(set(made)) | self._conditions()
+        missed = [tree for tree in self._references(self._root) if id(tree) not in self._followed]
+        if missed:
+            self._complete = False
+            found |= frozenset[ColumnOf]().union(*(self._by_name(tree.get("column_names", [])) for tree in missed))
         return found
 
-    def _tree(self, tree: Any, env: Env, *, rows: bool = False, bound: frozenset[str] = frozenset()) -> frozenset[ColumnOf]:
-        """Columns that an expression is made of; with `rows` also those that only order or filter inside of it."""
-        found: frozenset[ColumnOf] = frozenset()
+    def _references(self, tree: Any) -> Iterator[Tree]:
+        """Column references of all that the engine binds. Parameters of lambdas and patterns of COLUMNS are none."""
+        if isinstance(tree, list):
+            for part in tree:
+                yield from self._references(part)
+        elif isinstance(tree, dict):
+            kind = tree.get("type")
+            if kind == "COLUMN_REF":
+                yield tree
+            for label, part in tree.items():
+                if label == "cte_map":
+                    for entry in part.get("map", ()):
+                        query = entry["value"]["query_node"]
+                        if self._looked.is_read(query):
+                            yield from self._references(query)
+                elif isinstance(part, dict | list) and (kind, label) not in (("LAMBDA", "lhs"), ("STAR", "expr")):
+                    yield from self._references(part)
+
+    def _origins(self, parts: Iterable[_Part]) -> frozenset[ColumnOf]:
+        """The columns of what the statement reads that these come from. A recursive CTE comes round to itself."""
+        found: set[ColumnOf] = set()
+        met: set[int] = set()
+        waiting = list(parts)
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, ColumnOf):
+                found.add(part)
+            elif part.number not in met:
+                met.add(part.number)
+                waiting += self._made_of(part)
+        return frozenset(found)
+
+    def _made_of(self, column: Column) -> frozenset[_Part]:
+        """One step back."""
+        known = self._parts.get(column.number)
+        if known is not None:
+            return known
+        found: frozenset[_Part]
+        if column.table is not None:
+            found = frozenset({ColumnOf(relation=column.table, column=column.name or "")})
+        else:
+            found = frozenset(column.merged)
+            if column.expression is not None:
+                found |= self._tree(*column.expression)
+        self._parts[column.number] = found
+        return found
+
+    def _tree(self, tree: Any, env: Env, *, rows: bool = False, bound: frozenset[str] = frozenset()) -> frozenset[_Part]:
+        """What an expression is made of; with `rows` also what only orders or filters inside of it."""
+        found: frozenset[_Part] = frozenset()
         if isinstance(tree, list):
             return found.union(*(self._tree(part, env, rows=rows, bound=bound) for part in tree))
         if not isinstance(tree, dict):
             return found
         match tree.get("type"):
             case "BOUND_COLUMN":
-                return self._trace(tree["column"])
+                return frozenset({tree["column"]})
             case "COLUMN_REF":
+                self._followed.add(id(tree))
                 return self._reference(tree.get("column_names", []), env, bound, rows=rows)
+            case "STAR" | "POSITIONAL_REFERENCE":
+                columns = self._several(tree, env)
+                return self._unknown() if columns is None else frozenset(columns)
             case "SUBQUERY":
                 columns = self._looked.query(tree["subquery"]["node"], env)
                 if columns is None:
-                    self._complete = False
-                    found = self._read
-                elif tree.get("subquery_type") in {"SCALAR", "ANY"}:
-                    found = found.union(*(self._trace(column) for column in columns))
-                return found | self._tree(tree.get("child"), env, rows=rows, bound=bound)
+                    found = self._unknown()
+                elif tree.get("subquery_type") not in {"EXISTS", "NOT_EXISTS"}:
+                    found = frozenset(columns)
+                return found | self._tree([part for label, part in tree.items() if label != "subquery"], env, rows=rows, bound=bound)
             case "LAMBDA":
                 names = frozenset(name.lower() for name in _names(tree.get("lhs")))
                 return self._tree(tree.get("expr"), env, rows=rows, bound=bound | names)
+            case "FUNCTION" if tree.get("schema"):
+                found = self._called_on(tree, env, bound, rows=rows)
         for label, part in tree.items():
             if label in _ROWS and not rows:
                 if part:
@@ -253,32 +331,57 @@ class _Walk:
                 found |= self._tree(part, env, rows=rows, bound=bound)
         return found
 
-    def _reference(self, names: list[str], env: Env, bound: frozenset[str], *, rows: bool) -> frozenset[ColumnOf]:
+    def _called_on(self, call: Tree, env: Env, bound: frozenset[str], *, rows: bool) -> frozenset[_Part]:
+        """In `word.upper()` a column stands where a schema may stand."""
+        names = [call[label] for label in ("catalog", "schema") if call.get(label)]
+        if find(names, env) is None and names[-1].lower() in _SCHEMAS and names[0].lower() not in bound:
+            return frozenset()
+        return self._reference(names, env, bound, rows=rows)
+
+    def _several(self, tree: Tree, env: Env) -> Columns:
+        """The columns that COLUMNS stands for inside of an expression, or the one that `#1` does."""
+        if tree["type"] == "STAR":
+            return self._looked.star(tree, env)
+        index = int(tree.get("index", 0))
+        star = env.rows.star
+        return None if star is None or not 0 < index <= len(star) else (star[index - 1],)
+
+    def _unknown(self) -> frozenset[_Part]:
+        self._complete = False
+        return frozenset(self._read)
+
+    def _by_name(self, names: list[str]) -> frozenset[ColumnOf]:
+        """Where it is not known what a name means: what it may mean."""
+        named = frozenset(each for each in self._read if each.column.lower() in {name.lower() for name in names})
+        return named or self._read
+
+    def _reference(self, names: list[str], env: Env, bound: frozenset[str], *, rows: bool) -> frozenset[_Part]:
         if names and names[0].lower() in bound:
             return frozenset()
         found = find(names, env)
         if isinstance(found, Column):
-            return self._trace(found)
+            return frozenset({found})
         if isinstance(found, dict):
             alias = names[0].lower()
             inner = Env(env.rows, env.facts, env.outer, aliases={name: tree for name, tree in env.aliases.items() if name != alias})
             return self._tree(found, inner, rows=rows, bound=bound)
         if isinstance(found, Field) and found.column is not None:
-            return self._trace(found.column)
+            return frozenset({found.column})
         scope: Env | None = env
         while scope is not None:
             whole = [binding for binding in scope.rows.bindings if binding.name == names[0].lower()]
             if whole and whole[0].columns is not None:
-                return frozenset[ColumnOf]().union(*(self._trace(column) for column in whole[0].columns))
+                return frozenset(whole[0].columns)
             scope = scope.outer
         if names[-1].lower() in _CLOCKS:
             return frozenset()
         self._complete = False
-        named = frozenset(each for each in self._read if each.column.lower() in {name.lower() for name in names})
-        return named or self._read
+        return frozenset(self._by_name(names))
 
 
 _ROWS = frozenset({"filter", "filter_expr", "order_bys", "orders", "partitions", "arg_orders", "start_expr", "end_expr"})
+_SCHEMAS = frozenset({"main", "pg_catalog"})
+"""Where functions of the engine stand."""
 _CLOCKS = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
 
 
@@ -300,3 +403,5 @@ def _reached(models: Iterable[ModelLineage], columns: set[ColumnOf]) -> Iterator
                 yield Reached(relation=model.model, column=each.column.column, how="values")
         if not columns.isdisjoint(model.rows):
             yield Reached(relation=model.model, column="", how="rows")
+        if not columns.isdisjoint(model.named):
+            yield Reached(relation=model.model, column="", how="named")

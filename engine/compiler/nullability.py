@@ -12,9 +12,21 @@ from typing import Any, Final
 from interlock.engine.compiler.nullability_expressions import Expressions
 from interlock.engine.compiler.nullability_functions import table as functions_table
 from interlock.engine.compiler.nullability_joins import joined
+from interlock.engine.compiler.nullability_modifiers import at_place, modified
 from interlock.engine.compiler.nullability_pivots import pivoted, unpivoted
 from interlock.engine.compiler.nullability_sets import by_name, chosen, renamed, side_by_side
-from interlock.engine.compiler.nullability_trees import arguments_of
+from interlock.engine.compiler.nullability_trees import (
+    EXPANDING,
+    STAR_KEYS,
+    arguments_of,
+    expanding,
+    is_grouped,
+    is_list,
+    is_true,
+    own_name,
+    plain_modifiers,
+    references,
+)
 from interlock.engine.compiler.reading import Cte, Reading
 from interlock.engine.compiler.relations import (
     NO_FACTS,
@@ -53,21 +65,6 @@ _SELECT_KEYS: Final = frozenset(
         "query_location_length",
     }
 )
-_STAR_KEYS: Final = frozenset(
-    {
-        "class",
-        "type",
-        "alias",
-        "relation_name",
-        "exclude_list",
-        "replace_list",
-        "rename_list",
-        "columns",
-        "expr",
-        "query_location",
-        "query_location_length",
-    }
-)
 _TABLE: Final = frozenset({"type", "alias", "column_name_alias", "sample", "query_location", "query_location_length"})
 _TABLE_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "BASE_TABLE": _TABLE | {"table_name", "schema_name", "catalog_name", "qualified_name", "at_clause"},
@@ -78,8 +75,6 @@ _TABLE_KEYS: Final[Mapping[str, frozenset[str]]] = {
     "TABLE_FUNCTION": _TABLE | {"function", "with_ordinality"},
 }
 """What a part of a FROM clause may hold; with anything else in it its columns are not known."""
-_EXPANDING: Final = frozenset({"unnest", "unlist", "generate_subscripts", "regexp_split_to_table"})
-"""Functions that make other rows, or several columns, of one."""
 _RANGES: Final = frozenset({"range", "generate_series"})
 
 
@@ -109,11 +104,15 @@ class Nullability:
         self._reading = reading
         self._known = known
         self._macros = frozenset(macros or ())
-        self._expanding = _EXPANDING | _expanding(macros or {})
+        self._expanding = EXPANDING | expanding(macros or {})
         self._memory: dict[int, Columns] = {}
         self._parts: dict[int, list[Tree]] = {}
         self.conditions: list[tuple[str, Tree, Env]] = []
-        """What filters, joins, groups and orders rows anywhere in the statement, and where it stands; for lineage."""
+        """What filters, joins, groups, orders, multiplies and cuts off rows anywhere in the statement, and where it stands; for lineage."""
+        self.made: list[Column] = []
+        """Columns that an expression of the text makes, or that it names to leave them out; whether or not anything reads them."""
+        self.lost = False
+        """Whether there is a part of the statement of which it is not known which columns it has."""
         self.expressions = Expressions(
             self._subquery,
             table=functions_table(),
@@ -134,35 +133,44 @@ class Nullability:
 
     def query(self, node: Tree, outer: Env | None) -> Columns:
         """Columns of a query node."""
+        found: Columns = None
         match node.get("type"):
             case "SELECT_NODE":
-                return self._select(node, outer) if node.keys() <= _SELECT_KEYS else None
+                found = self._select(node, outer) if node.keys() <= _SELECT_KEYS else None
             case "SET_OPERATION_NODE":
-                return self._set_operation(node, outer)
+                found = self._set_operation(node, outer)
             case "RECURSIVE_CTE_NODE":
-                return self._recursive(node, outer)
-            case _:
-                return None
+                found = self._recursive(node, outer)
+        self.lost = self.lost or found is None
+        return found
+
+    def is_read(self, cte: Tree) -> bool:
+        """Whether anything that was looked at reads this query of a CTE. The engine does not bind one that nothing reads."""
+        return id(cte) in self._memory
 
     def _set_operation(self, node: Tree, outer: Env | None) -> Columns:
         branches = [self.query(child, outer) for child in node.get("children", ())]
         known = [branch for branch in branches if branch is not None]
         if len(known) < len(branches) or not known:
             return None
-        if node.get("setop_type") in {"EXCEPT", "INTERSECT"}:
+        distinct = node.get("setop_all") is False  # a tree leaves out what is as it is by default, and that is ALL
+        if distinct or node.get("setop_type") in {"EXCEPT", "INTERSECT"}:
             nowhere = Env(NO_ROWS, NO_FACTS, None)
             self.conditions += [("set", {"type": "BOUND_COLUMN", "column": column}, nowhere) for branch in known for column in branch]
+        columns: Columns = None
         match node.get("setop_type"):
             case "UNION":
-                return side_by_side(known, all)
+                columns = side_by_side(known, all)
             case "INTERSECT":
-                return side_by_side(known, any)
+                columns = side_by_side(known, any)
             case "EXCEPT":
-                return side_by_side(known, lambda flags: next(iter(flags)))
+                columns = side_by_side(known, lambda flags: next(iter(flags)))
             case "UNION_BY_NAME":
-                return by_name(known)
-            case _:
-                return None
+                columns = by_name(known)
+        if columns is not None and node.get("modifiers"):
+            rows = bound("", columns)
+            self.conditions += modified(node, columns, Env(rows, rows.facts, outer))
+        return columns
 
     def _recursive(self, node: Tree, outer: Env | None) -> Columns:
         """To a fixed point: what the first branch proves is assumed, until what the second gives no longer disproves anything."""
@@ -181,10 +189,18 @@ class Nullability:
             self._memory = {**memory, id(node): assumed}
             right = self.query(node["right"], outer)
             if right is None or len(right) != len(assumed):
+                self.lost = True
                 self._memory = {**memory, id(node): tuple(column.again(column.name, never_null=False) for column in assumed)}
                 return self._memory[id(node)]
             found = [one.never_null and other.never_null and one.json == other.json for one, other in zip(assumed, right, strict=True)]
             if found == [column.never_null for column in assumed]:
+                for one, other in zip(assumed, right, strict=True):
+                    one.merged = (*one.merged, other)  # what the second branch reads are rows that it gave itself
+                inner = Env(bound("", assumed), NO_FACTS, outer)
+                self.conditions += [("group", key, inner) for key in node.get("key_targets", ())]
+                self.conditions += modified(node, assumed, inner)
+                if not node.get("union_all"):
+                    self.conditions += [("set", {"type": "BOUND_COLUMN", "column": column}, inner) for column in assumed]
                 return tuple(
                     Column(one.name, never_null=one.never_null, json=one.json or other.json, merged=(one, other))
                     for one, other in zip(assumed, right, strict=True)
@@ -193,7 +209,7 @@ class Nullability:
 
     def _gives_one_row(self, node: Tree, outer: Env | None) -> bool:
         """Whether a query gives exactly one row, whatever is there."""
-        if node.get("type") != "SELECT_NODE" or not _plain_modifiers(node) or _is_grouped(node):
+        if node.get("type") != "SELECT_NODE" or not plain_modifiers(node) or is_grouped(node):
             return False
         if any(key in node for key in ("having", "qualify", "sample")) or any(map(self._expands, node.get("select_list", ()))):
             return False
@@ -219,9 +235,9 @@ class Nullability:
         rows = self._from(node.get("from_table", {}), outer)
         inner = Env(rows, rows.facts, None)
         for call in calls:
-            references = list(_references(arguments_of(call)))
+            named = list(references(arguments_of(call)))
             # an aggregate of nothing but outer columns may belong to the outer query
-            if not references or any(find(names, inner) is not None for names in references):
+            if not named or any(find(names, inner) is not None for names in named):
                 return True
         return False
 
@@ -236,7 +252,7 @@ class Nullability:
         if where is not None:
             self.conditions.append(("filter", where, env))
             env = Env(rows, env.facts | self.expressions.if_true(where, env), outer, aliases=aliases)
-        grouped = _is_grouped(node) or "having" in node or self._has_aggregate(node)
+        grouped = is_grouped(node) or "having" in node or self._has_aggregate(node)
         if grouped:
             env = self._grouped(node, env)
         for role in ("having", "qualify"):
@@ -249,20 +265,31 @@ class Nullability:
                 before = env
                 env = env.knowing(facts)
                 env.window = env if role == "having" else before.window
-        for modifier in node.get("modifiers", ()):
-            for order in modifier.get("orders", ()):
-                self.conditions.append(("order", order.get("expression", {}), env))
         columns: list[Column] = []
         for item in items:
             found = self._item(item, env)
             if found is None:
+                self.conditions += modified(node, None, env)
                 return None
             columns += found
+            self.conditions += [("expand", part, env) for part in self._inside(item) if self._is_expanding(part)]
+        self.conditions += modified(node, tuple(columns), env)
+        if grouped:
+            self._grouped_by_items(node, columns, env)
         if sum(map(self._expands, items)) == 1:
             self._unnested(items, columns, env)
         if env.rows.pads:
             self._together(columns, env)
         return tuple(columns)
+
+    def _grouped_by_items(self, node: Tree, columns: list[Column], env: Env) -> None:
+        """GROUP BY ALL, and GROUP BY the place of an item: what the rows are grouped by are columns of the output."""
+        keys = [column for key in node.get("group_expressions", ()) if (column := at_place(key, tuple(columns))) is not None]
+        if node.get("aggregate_handling") == "FORCE_AGGREGATES":
+            keys += [
+                column for column in columns if column.expression is not None and not list(self._aggregate_calls(column.expression[0]))
+            ]
+        self.conditions += [("group", {"type": "BOUND_COLUMN", "column": column}, env) for column in keys]
 
     def _unnested(self, items: list[Tree], columns: list[Column], env: Env) -> None:
         """The one list that is taken apart gives a row for each of its values, and no other."""
@@ -294,11 +321,11 @@ class Nullability:
     def _item(self, item: Tree, env: Env) -> list[Column] | None:
         if item.get("type") == "STAR":
             return self._star(item, env)
-        if self._expands(item) and item.get("type") == "FUNCTION" and not _is_list(arguments_of(item), env):
+        if self._expands(item) and item.get("type") == "FUNCTION" and not is_list(arguments_of(item), env):
             return None
         stars = [part for part in self._inside(item) if part["type"] == "STAR"]
         if not stars:
-            return [self._column(item, item.get("alias") or _own_name(item), env)]
+            return [self._column(item, item.get("alias") or own_name(item), env)]
         if len(stars) > 1 or not stars[0].get("columns") or any(part["type"] == "OPERATOR_UNPACK" for part in self._inside(item)):
             return None
         expanded = self._star(stars[0], env)
@@ -311,16 +338,24 @@ class Nullability:
         if tree.get("type") == "COLUMN_REF":
             found = find(tree.get("column_names", []), env)
             kind = found.type if isinstance(found, Column) else None
-        return Column(
+        column = Column(
             name,
             never_null=self.expressions.never_null(tree, env),
             json=self.expressions.json(tree, env),
             expression=(tree, env),
             type=kind,
         )
+        if tree.get("type") != "BOUND_COLUMN":
+            self.made.append(column)
+        return column
+
+    def star(self, star: Tree, env: Env) -> Columns:
+        """The columns that a `*` or COLUMNS stands for inside of an expression."""
+        found = self._star(star, env)
+        return None if found is None else tuple(found)
 
     def _star(self, star: Tree, env: Env) -> list[Column] | None:
-        if not star.keys() <= _STAR_KEYS or (env.grouping is not None and env.grouping.opaque):
+        if not star.keys() <= STAR_KEYS or (env.grouping is not None and env.grouping.opaque):
             return None
         relation = star.get("relation_name")
         columns: Columns = env.rows.star
@@ -343,7 +378,10 @@ class Nullability:
             if column.name is None and (left_out or instead or names):
                 return None
             if small in left_out and column.name is not None:
+                self.made.append(column)
                 continue
+            if small in instead:
+                self.made.append(column)
             name = None if star.get("alias") else names.get(small, column.name)
             tree = instead.get(small) or {"type": "BOUND_COLUMN", "column": column}
             made = self._column(tree, name, env)
@@ -409,7 +447,7 @@ class Nullability:
     def _has_key(self, items: list[Tree]) -> bool:
         """Whether GROUP BY ALL has something to group by: an item without aggregate that reads a column."""
         return any(
-            item.get("type") != "STAR" and not list(self._aggregate_calls(item)) and any(True for _ in _references(item)) for item in items
+            item.get("type") != "STAR" and not list(self._aggregate_calls(item)) and any(True for _ in references(item)) for item in items
         )
 
     def _has_aggregate(self, node: Tree) -> bool:
@@ -421,7 +459,10 @@ class Nullability:
 
     def _expands(self, tree: Tree) -> bool:
         """Whether something in it makes several rows of one, or may."""
-        return any(part["type"] == "FUNCTION" and part.get("function_name", "").lower() in self._expanding for part in self._inside(tree))
+        return any(map(self._is_expanding, self._inside(tree)))
+
+    def _is_expanding(self, part: Tree) -> bool:
+        return bool(part["type"] == "FUNCTION") and part.get("function_name", "").lower() in self._expanding
 
     def _inside(self, tree: Tree) -> list[Tree]:
         """All expressions in an item or a condition of the statement, itself among them; what stands in a subquery is not."""
@@ -457,6 +498,15 @@ class Nullability:
         return bound(name, self._relation(table, kind, outer), table.get("column_name_alias", ()))
 
     def _relation(self, table: Tree, kind: str, outer: Env | None) -> Columns:
+        found = self._columns_of(table, kind, outer)
+        if found is None and kind != "TABLE_FUNCTION":  # of that one, what it reads is known all the same
+            self.lost = True
+        return found
+
+    def _columns_of(self, table: Tree, kind: str, outer: Env | None) -> Columns:
+        if kind == "TABLE_FUNCTION":
+            around = outer if outer is not None else Env(NO_ROWS, NO_FACTS, None)
+            self.conditions.append(("rows", table.get("function", {}), around))
         if not table.keys() <= _TABLE_KEYS.get(kind, frozenset()):
             return None
         match kind:
@@ -493,19 +543,21 @@ class Nullability:
                     f"col{index}",
                     never_null=len(kinds) == 1 and all(self.expressions.never_null(cell, env) for cell in cells),
                     json=any(kinds),
+                    expression=({"type": "LIST", "parts": cells}, env),
                 )
             )
+        self.made += columns
         return tuple(columns)
 
     def _table_function(self, table: Tree, outer: Env | None) -> Columns:
         name = table.get("function", {}).get("function_name", "").lower()
         around = outer if outer is not None else Env(NO_ROWS, NO_FACTS, None)
-        if name == "unnest" and name not in self._macros and _is_list(arguments_of(table["function"]), around):
+        if name == "unnest" and name not in self._macros and is_list(arguments_of(table["function"]), around):
             ordinality = (Column("ordinality", never_null=True),) if table.get("with_ordinality") else ()
             return (Column(name, expression=(table["function"], around)), *ordinality)
         if name in self._macros or name not in _RANGES or any("name" in each for each in table["function"].get("arguments", ())):
             return None
-        columns = [Column(name, never_null=True)]
+        columns = [Column(name, never_null=True, expression=(table["function"], around))]
         if table.get("with_ordinality"):
             columns.append(Column("ordinality", never_null=True))
         return tuple(columns)
@@ -515,14 +567,25 @@ class Nullability:
         if rows.star is None:
             return None
         source = [column.again(column.name, never_null=column.number in rows.facts) for column in rows.star]
+        env = Env(rows, rows.facts, outer)
         if table.get("unpivot_names"):
-            return unpivoted(table, source)
-        return pivoted(table, source)
+            if not table.get("include_nulls"):
+                self.conditions += [("filter", entry, env) for pivot in table.get("pivots", ()) for entry in pivot.get("entries", ())]
+            columns = unpivoted(table, source, env)
+            self.made += [column for column in columns or () if column not in source]
+            return columns
+        self.conditions += [("group", pivot, env) for pivot in table.get("pivots", ())]
+        self.conditions += [("group", {"type": "COLUMN_REF", "column_names": [name]}, env) for name in table.get("groups", ())]
+        columns = pivoted(table, source, env)
+        self.made += [column for column in columns or () if column not in source]
+        stay = [column for column in columns or () if column in source and not table.get("groups")]
+        self.conditions += [("group", {"type": "BOUND_COLUMN", "column": column}, env) for column in stay]
+        return columns
 
     def _join(self, table: Tree, outer: Env | None) -> Rows:
         left = self._from(table["left"], outer)
         right = self._from(table["right"], Env(left, left.facts, outer))
-        if table.get("join_type") == "LEFT" and _is_true(table.get("condition")) and self._is_one_row(table["right"], left, outer):
+        if table.get("join_type") == "LEFT" and is_true(table.get("condition")) and self._is_one_row(table["right"], left, outer):
             table = {**table, "join_type": "INNER"}
         return joined(table, left, right, outer, self)
 
@@ -532,59 +595,3 @@ class Nullability:
             and "sample" not in table
             and self._gives_one_row(table["subquery"]["node"], Env(left, left.facts, outer))
         )
-
-
-def _is_true(condition: Tree | None) -> bool:
-    literal = (condition or {}).get("literal", {})
-    return literal.get("kind") == "BOOLEAN" and str(literal.get("text")).lower() == "true"
-
-
-def _expanding(macros: Mapping[str, str]) -> frozenset[str]:
-    """Macros that make several rows or columns of one, themselves or through others."""
-    found: set[str] = set()
-    while True:
-        more = {
-            name
-            for name, statement in macros.items()
-            if name not in found and any(each in statement.lower() for each in _EXPANDING | found)
-        }
-        if not more:
-            return frozenset(found)
-        found |= more
-
-
-def _plain_modifiers(node: Tree) -> bool:
-    return all(modifier.get("type") == "ORDER_MODIFIER" for modifier in node.get("modifiers", ()))
-
-
-def _is_grouped(node: Tree) -> bool:
-    return bool(node.get("group_expressions") or node.get("group_sets") or node.get("aggregate_handling") == "FORCE_AGGREGATES")
-
-
-def _references(tree: Any) -> Iterable[list[str]]:
-    if isinstance(tree, list):
-        for part in tree:
-            yield from _references(part)
-    elif isinstance(tree, dict):
-        if tree.get("type") == "COLUMN_REF":
-            yield tree.get("column_names", [])
-        for part in tree.values():
-            if isinstance(part, dict | list):
-                yield from _references(part)
-
-
-def _is_list(arguments: list[Tree], env: Env) -> bool:
-    """Whether an argument of `unnest` is surely a list of values that are no structs, so that one column comes of it."""
-    if len(arguments) != 1:
-        return False
-    tree = arguments[0]
-    if tree.get("type") == "FUNCTION":
-        return tree.get("function_name") in {"list_value", "range", "generate_series", "string_split", "split", "str_split"}
-    found = find(tree.get("column_names", []), env) if tree.get("type") == "COLUMN_REF" else None
-    return isinstance(found, Column) and found.type is not None and found.type.endswith("[]")
-
-
-def _own_name(item: Tree) -> str | None:
-    """The name of an item without an alias, where it is not made up."""
-    names = item.get("column_names")
-    return str(names[-1]) if item.get("type") == "COLUMN_REF" and names else None

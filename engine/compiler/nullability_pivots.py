@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from interlock.engine.compiler.relations import Column, Columns
+from interlock.engine.compiler.relations import Column, Columns, Env
 from interlock.engine.warehouse.duckdb.parser import Tree
 
 
-def unpivoted(table: Tree, source: list[Column]) -> Columns:
+def unpivoted(table: Tree, source: list[Column], env: Env) -> Columns:
     """Columns that stay, then the names, then the values. Nulls are left out unless they are asked for."""
     values, pivots = table.get("unpivot_names", []), table.get("pivots", [])
     if len(values) != 1 or len(pivots) != 1 or len(pivots[0].get("unpivot_names", ())) != 1:
@@ -31,12 +31,12 @@ def unpivoted(table: Tree, source: list[Column]) -> Columns:
         values[0],
         never_null=not with_nulls or all(column.never_null for column in taken),
         json=any(column.json for column in taken),
-        merged=tuple(taken),
+        expression=({"type": "LIST", "parts": [entry["star_expr"] for entry in pivots[0]["entries"]]}, env),
     )
     return (*stay, Column(pivots[0]["unpivot_names"][0], never_null=True), value)
 
 
-def pivoted(table: Tree, source: list[Column]) -> Columns:
+def pivoted(table: Tree, source: list[Column], env: Env) -> Columns:
     """Columns that rows are grouped by, then a cell for each value; known for one aggregate and one pivoted column."""
     pivots, aggregates = table.get("pivots", []), table.get("aggregates", [])
     if len(pivots) != 1 or len(aggregates) != 1 or any(column.name is None for column in source):
@@ -56,8 +56,8 @@ def pivoted(table: Tree, source: list[Column]) -> Columns:
     if any(name not in by_name for name in names) or {(cell or "").lower() for cell in cells} & set(names):
         return None
     counts = aggregates[0].get("function_name") in {"count", "count_star"}
-    read = tuple(by_name[name.lower()] for name in dict.fromkeys(_names([aggregates, pivots])) if name.lower() in by_name)
-    return (*(by_name[name] for name in names), *(Column(cell, never_null=counts, merged=read) for cell in cells))
+    made = ({"type": "LIST", "parts": [*aggregates, *pivots]}, env)
+    return (*(by_name[name] for name in names), *(Column(cell, never_null=counts, expression=made) for cell in cells))
 
 
 def _cell(entry: Tree) -> str | None:

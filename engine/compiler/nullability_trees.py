@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from interlock.engine.compiler.relations import NO_FACTS, Facts
+from interlock.engine.compiler.relations import NO_FACTS, Column, Env, Facts, find
 from interlock.engine.warehouse.duckdb.parser import Tree
 
+EXPANDING: Final = frozenset({"unnest", "unlist", "generate_subscripts", "regexp_split_to_table"})
+"""Functions that make other rows, or several columns, of one."""
+STAR_KEYS: Final = frozenset(
+    {
+        "class",
+        "type",
+        "alias",
+        "relation_name",
+        "exclude_list",
+        "replace_list",
+        "rename_list",
+        "columns",
+        "expr",
+        "query_location",
+        "query_location_length",
+    }
+)
+"""What a `*` may hold; with anything else in it the columns that it stands for are not known."""
 _LENGTH_OF_TIME: Final = re.compile(r"\d+(\.\d+)? [a-z]+", re.IGNORECASE)
 
 
@@ -67,3 +85,61 @@ def common_to(sets: Iterable[Facts]) -> Facts:
     """Facts of all of the sets."""
     found = list(sets)
     return found[0].intersection(*found[1:]) if found else NO_FACTS
+
+
+def is_true(condition: Tree | None) -> bool:
+    """Whether a condition is the literal TRUE."""
+    literal = (condition or {}).get("literal", {})
+    return literal.get("kind") == "BOOLEAN" and str(literal.get("text")).lower() == "true"
+
+
+def expanding(macros: Mapping[str, str]) -> frozenset[str]:
+    """Macros that make several rows or columns of one, themselves or through others."""
+    found: set[str] = set()
+    while True:
+        more = {
+            name for name, statement in macros.items() if name not in found and any(each in statement.lower() for each in EXPANDING | found)
+        }
+        if not more:
+            return frozenset(found)
+        found |= more
+
+
+def plain_modifiers(node: Tree) -> bool:
+    """Whether a query has nothing behind it but ORDER BY."""
+    return all(modifier.get("type") == "ORDER_MODIFIER" for modifier in node.get("modifiers", ()))
+
+
+def is_grouped(node: Tree) -> bool:
+    """Whether a SELECT has a GROUP BY."""
+    return bool(node.get("group_expressions") or node.get("group_sets") or node.get("aggregate_handling") == "FORCE_AGGREGATES")
+
+
+def references(tree: Any) -> Iterable[list[str]]:
+    """The names of all column references in a tree."""
+    if isinstance(tree, list):
+        for part in tree:
+            yield from references(part)
+    elif isinstance(tree, dict):
+        if tree.get("type") == "COLUMN_REF":
+            yield tree.get("column_names", [])
+        for part in tree.values():
+            if isinstance(part, dict | list):
+                yield from references(part)
+
+
+def is_list(arguments: list[Tree], env: Env) -> bool:
+    """Whether an argument of `unnest` is surely a list of values that are no structs, so that one column comes of it."""
+    if len(arguments) != 1:
+        return False
+    tree = arguments[0]
+    if tree.get("type") == "FUNCTION":
+        return tree.get("function_name") in {"list_value", "range", "generate_series", "string_split", "split", "str_split"}
+    found = find(tree.get("column_names", []), env) if tree.get("type") == "COLUMN_REF" else None
+    return isinstance(found, Column) and found.type is not None and found.type.endswith("[]")
+
+
+def own_name(item: Tree) -> str | None:
+    """The name of an item without an alias, where it is not made up."""
+    names = item.get("column_names")
+    return str(names[-1]) if item.get("type") == "COLUMN_REF" and names else None

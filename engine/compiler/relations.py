@@ -255,11 +255,13 @@ def _bare(name: str, env: Env, *, alone: bool = False) -> Column | Tree | Field 
 
 
 def replaced(tree: Any, star: Tree, column: Column) -> Any:
-    """A tree in which a star stands for one column."""
+    """A tree in which a star stands for one column. A part without the star is the same object, not a copy of it."""
     if tree is star:
         return {"type": "BOUND_COLUMN", "column": column}
     if isinstance(tree, dict):
-        return {key: replaced(part, star, column) for key, part in tree.items()}
+        parts = {key: replaced(part, star, column) for key, part in tree.items()}
+        return parts if any(parts[key] is not part for key, part in tree.items()) else tree
     if isinstance(tree, list):
-        return [replaced(part, star, column) for part in tree]
+        items = [replaced(part, star, column) for part in tree]
+        return items if any(new is not part for new, part in zip(items, tree, strict=True)) else tree
     return tree

@@ -53,8 +53,8 @@ def short(column: ColumnOf) -> str:
             "orders.amount",
             "orders.customer orders.day",
         ),
-        ("select unnest(tags) as c from raw.customers", "customers.tags", ""),
-        ("select x.v as c from raw.customers, unnest(tags) as x(v)", "customers.tags", ""),
+        ("select unnest(tags) as c from raw.customers", "customers.tags", "customers.tags"),
+        ("select x.v as c from raw.customers, unnest(tags) as x(v)", "customers.tags", "customers.tags"),
         ("select place.city as c from raw.customers", "customers.place", ""),
         (
             "select (select max(c.id) from raw.customers c where c.name = o.status) as c from raw.orders o",
@@ -71,10 +71,58 @@ def short(column: ColumnOf) -> str:
         ("select list_transform(tags, lambda id: id || name) as c from raw.customers", "customers.tags customers.name", ""),
         ("select id as a, a + 1 as c from raw.orders", "orders.id", ""),
         ("with recursive r(n) as (select id from raw.orders union all select n + 1 from r where n < 3) select n as c from r", "orders.id", "orders.id"),
-        ("select c from raw.orders unpivot (c for nm in (id, customer))", "orders.id orders.customer", ""),
+        ("select c from raw.orders unpivot (c for nm in (id, customer))", "orders.id orders.customer", "orders.id orders.customer"),
+        ("select c from raw.orders unpivot include nulls (c for nm in (id, customer))", "orders.id orders.customer", ""),
         ("select o as c from (select id, day from raw.orders) o", "orders.id orders.day", ""),
         ("select q.c from raw.orders o, lateral (select o.amount * x.ratio as c from raw.customers x) q", "orders.amount customers.ratio", ""),
         ("select id as c from raw.orders qualify row_number() over (partition by customer order by day) = 1", "orders.id", "orders.customer orders.day"),
+        # arguments of table functions: which rows there are, and of some the values too
+        ("select i as c from raw.orders, range(customer) r(i)", "orders.customer", "orders.customer"),
+        ("select i as c from raw.orders, generate_series(1, orders.customer) r(i)", "orders.customer", "orders.customer"),
+        ("select id as c from raw.orders, range(customer)", "orders.id", "orders.customer"),
+        ("select i as c from range((select max(customer) from raw.orders)) r(i)", "orders.customer", "orders.customer"),
+        ("select (select count(*) from range(o.customer)) as c from raw.orders o", "", "orders.customer"),
+        ("select q.n as c from raw.orders join lateral (select j as n from range(customer) h(j)) q on true", "orders.customer", "orders.customer"),
+        ("select z as c from raw.orders, unnest([customer]) q(z)", "orders.customer", "orders.customer"),
+        ("select z.ordinality as c from raw.customers, unnest(tags) with ordinality z", "", "customers.tags"),
+        ("select orders.id as c from raw.orders, json_each(to_json(status)) q", "orders.id", "orders.status"),
+        ("select name as c, unnest(tags) as t from raw.customers", "customers.name", "customers.tags"),
+        ("select unnest(range(customer)) as c from raw.orders", "orders.customer", "orders.customer"),
+        # what cuts rows off
+        ("select id as c from raw.orders order by day limit (select max(zip) from (select place.zip from raw.customers))", "orders.id", "orders.day customers.place"),
+        ("select id as c from raw.orders limit 3 offset (select min(id) from raw.customers)", "orders.id", "customers.id"),
+        ("select c from (select id as c from raw.orders limit (select count(*) from raw.customers where ratio > 1)) q", "orders.id", "customers.ratio"),
+        (
+            "select id as c from raw.orders union all select id from raw.customers order by c limit 3",
+            "orders.id customers.id",
+            "orders.id customers.id",
+        ),
+        ("select c from (values ((select max(amount) from raw.orders))) v(c)", "orders.amount", ""),
+        ("select o.id as c from raw.orders o, lateral (values (o.amount), (o.customer)) v(x)", "orders.id", ""),
+        # what makes rows one
+        ("select distinct on (status) id as c from raw.orders", "orders.id", "orders.status"),
+        ("select distinct id as c, day from raw.orders", "orders.id", "orders.id orders.day"),
+        ("select id as c from raw.orders union select id from raw.customers", "orders.id customers.id", "orders.id customers.id"),
+        ("select count(*) as c, status from raw.orders group by 2", "", "orders.status"),
+        ("select count(*) as c, status from raw.orders group by all", "", "orders.status"),
+        ("select id as c from raw.orders order by 1", "orders.id", "orders.id"),
+        ("select id as c, day from raw.orders order by all", "orders.id", "orders.id orders.day"),
+        ("select c from (from raw.orders select day, #2 as c) q", "orders.customer", ""),
+        ("select id as c from raw.orders where columns('^(amount|day)$') is not null", "orders.id", "orders.amount orders.day"),
+        ("select c from (pivot (select id, customer as c, status from raw.orders) on status in ('a', 'b') using count(*) group by c)", "orders.customer", "orders.customer orders.status"),
+        ("select a as c from (pivot (select id, customer, status from raw.orders) on status in ('a', 'b') using sum(id)) q", "orders.id orders.status", "orders.customer orders.status"),
+        (
+            "with recursive r(a, b, c) as (select id, customer, 0 from raw.orders union all select b, c, a from r where c < 3) select a as c from r",
+            "orders.id orders.customer",
+            "orders.id orders.customer",
+        ),
+        (
+            "with recursive r(a, b) using key (a) as (select id, customer from raw.orders union select a, b - 1 from r where b > 0) select b as c from r",
+            "orders.customer",
+            "orders.id orders.customer",
+        ),
+        ("select sum(id) over (order by day rows between customer preceding and current row) as c from raw.orders", "orders.id", "orders.day orders.customer"),
+        ("select lag(id, customer) over (order by day) as c from raw.orders", "orders.id orders.customer", "orders.day"),
         ("select c from (values (1), (2)) v(c)", "", ""),
         ("select current_date as c from raw.orders", "", ""),
     ],
@@ -129,3 +177,51 @@ def test_what_breaks_without_a_column(tmp_path: Path) -> None:
     promised = found.impact(ColumnOf(relation="b", column="more"))
     assert ([each.how for each in promised.direct], promised.models) == (["contract"], ("b",))
     assert found.named("raw.orders.amont") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("with q as (select id, amount, status from raw.orders) select id as c from q", "orders.amount orders.status"),
+        ("select id as c from (select id, row_number() over (partition by day order by amount) as r from raw.orders) q", "orders.amount orders.day"),
+        ("select id as c from raw.orders o where exists (select x.name from raw.customers x where x.id = o.customer)", "customers.name"),
+        ("select id as c from raw.orders o where exists (select * from raw.customers x where x.id = o.customer)", ""),
+        ("select * exclude (amount, day) rename (id as c) from raw.orders", "orders.amount orders.day"),
+        ("select * replace (1 as amount) rename (id as c) from raw.orders", "orders.amount"),
+        ("select x as c from (values (1, (select max(ratio) from raw.customers))) q(x, y)", "customers.ratio"),
+        ("select customer as c from (pivot (select id, customer, status from raw.orders) on status in ('a') using sum(id)) q", "orders.id"),
+        ("with q as (select amount from raw.orders) select 1 as c", ""),
+        ("select id as c from (select * from raw.orders) q", ""),
+    ],
+)  # fmt: skip
+def test_what_is_named_and_not_used_is_told_apart(text: str, named: str, tmp_path: Path) -> None:
+    looked = lineages(tmp_path, {"models/m.sql": text}).of("m")
+    assert looked.complete
+    assert {short(each) for each in looked.named} == set(named.split())
+
+
+def test_a_model_breaks_without_a_column_that_it_only_names(tmp_path: Path) -> None:
+    found = lineages(tmp_path, {"models/m.sql": "select id from (select id, amount from raw.orders) q", "models/n.sql": "select id from m"})
+    impact = found.impact(ColumnOf(relation="raw.orders", column="amount"))
+    assert [(each.relation, each.column, each.how) for each in impact.direct] == [("m", "", "named")]
+    assert (impact.further, impact.models) == ((), ("m", "n"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select count(*) as c from (select columns(lambda c: reverse(c) = 'di') from raw.orders) q",
+        "select q.value::varchar as c from raw.orders, json_each(to_json(status)) q",
+        "select coalesce(*columns(['id', 'customer'])) as c from raw.orders",
+        "select count(*) as c from (select unnest(place) from raw.customers) q",
+    ],
+)
+def test_what_cannot_be_followed_is_said_where_nothing_takes_it_too(text: str, tmp_path: Path) -> None:
+    assert not lineages(tmp_path, {"models/m.sql": text}).of("m").complete
+
+
+def test_a_reference_at_a_place_where_nobody_looks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interlock.engine.compiler.nullability.modified", lambda *_: [])
+    looked = lineages(tmp_path, {"models/m.sql": "select id from raw.orders order by day limit 2"}).of("m")
+    assert not looked.complete
+    assert [short(each) for each in looked.named] == ["orders.day"]
