@@ -43,7 +43,7 @@ def sources_diff(ctx: Context, names: Sequence[str] = ()) -> DrawnResult:
 
 
 def diff_contracts(ctx: Context) -> DiffResult:
-    """What models promised in the last plan that was applied, beside what they promise now.
+    """What models promised when they were last written, beside what they promise now.
 
     Raises:
         Refused: no plan was applied yet, or the project does not compile.

@@ -1,112 +1,204 @@
-"""`diff --contracts`: what models promised in the last plan that was applied, beside what they promise now."""
+"""`diff --contracts`: what models promised when they were last written, beside what they promise now."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+from interlock.engine.cases.promises import Promised, last_promised
 from interlock.engine.cases.reading import compile_offline
-from interlock.engine.compiler.compiled import CompiledModel
-from interlock.engine.compiler.lineage import ColumnOf
+from interlock.engine.compiler.compiled import Compiled, CompiledCheck, CompiledModel
+from interlock.engine.compiler.lineage import ColumnOf, Lineages
 from interlock.engine.compiler.lineage_kept import KeptLineages
 from interlock.engine.compiler.nested import fits
-from interlock.engine.diagnostics import Refused, refused
-from interlock.engine.ledger.fold import Fold
-from interlock.engine.ledger.reader import LedgerWhole
-from interlock.engine.ledger.since_seal import read_since_seal
+from interlock.engine.diagnostics import refused
+from interlock.engine.planner import checks as check_sql
+from interlock.engine.planner.items import assignable_of, protected_of
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.ground import Ground
-from interlock.engine.runner.planning import load, newest_plans
-from interlock.machines.evidence import Difference
+from interlock.engine.warehouse.duckdb import parser
+from interlock.engine.warehouse.duckdb.quoting import relation
+from interlock.machines.evidence import Difference, PromisedColumn
+
+
+class _Change(NamedTuple):
+    subject: str
+    """A column, or another part of the promise."""
+    planned: str
+    found: str
+    breaking: bool
+    column: str | None = None
+    """Whose readers it concerns; of every other part, all who read the model."""
 
 
 def contract_changes(ground: Ground) -> tuple[str, tuple[Difference, ...]]:
-    """The newest plan that was applied, and how contracts changed since; a breaking change has the code C305, a compatible one none.
+    """The newest plan that was applied, and how promises changed since; a breaking change has the code C305, a compatible one none.
 
     Raises:
         Refused: P401, no plan was applied yet; or the project does not compile.
     """
-    newest, before = _last_applied(ground)
+    compiled = compile_offline(ground)
+    newest, before = last_promised(ground, compiled)
     if not newest:
         raise refused("P401", "no plan of this project was applied yet", remedy="`interlock run` applies the first one")
-    compiled = compile_offline(ground)
     lineages = KeptLineages(ground.project, ground.target, compiled, ground.cache)
     found: list[Difference] = []
-    for name, item in sorted(before.items()):
+    for name, promised in sorted(before.items()):
         model = compiled.models.get(name)
-        if model is None:
-            found += [_difference(f"{name}.{promise.column}", "promised", "the model is gone", "breaking", ()) for promise in item.contract]
-            continue
-        for column, planned, now, kind in _changes(item, model):
-            reached = lineages.impact(ColumnOf(relation=name, column=column))
-            downstream = [
-                f"{each.relation}.{each.column}" if each.column else each.relation for each in (*reached.direct, *reached.further)
-            ]
-            found.append(
-                _difference(f"{name}.{column}", planned, now, kind, tuple(each for each in downstream if each != f"{name}.{column}"))
-            )
+        for change in _changes(promised, model):
+            downstream = () if model is None else _reach(compiled, lineages, name, change)
+            found.append(_difference(f"{name}.{change.subject}", change, downstream))
     lineages.keep()
     return newest, tuple(found)
 
 
-def _last_applied(ground: Ground) -> tuple[str, dict[str, Item]]:
-    ledger = read_since_seal(ground.directory)
-    fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
-    newest = ""
-    found: dict[str, Item] = {}
-    named: set[str] = set()
-    for path in newest_plans(ground.directory):
-        if not fold.is_spent(path.stem):
-            continue
-        try:
-            body = load(ground.directory, path.stem, {}).body
-        except Refused:
-            continue
-        if body is None:
-            continue
-        newest = newest or path.stem
-        for item in body.items:
-            # What a plan did nothing for, refused, or looks at after publication says nothing of what was promised.
-            if item.action not in ("no_op", "refuse") and item.follows is None and item.model == item.head_model:
-                found.setdefault(item.head_model, item)
-        # However long ago it was: a promise that is not looked for far enough would count as none.
-        named = named or {item.head_model for item in body.items}
-        if named <= found.keys():
-            break
-    return newest, found
+def _reach(compiled: Compiled, lineages: Lineages, name: str, change: _Change) -> tuple[str, ...]:
+    if change.column is None:
+        return compiled.children.get(name, ())
+    column = lineages.named(f"{name}.{change.column}") or ColumnOf(relation=name, column=change.column)
+    reached = lineages.impact(column)
+    names = (f"{each.relation}.{each.column}" if each.column else each.relation for each in (*reached.direct, *reached.further))
+    return tuple(each for each in names if each != f"{name}.{column.column}")
 
 
-def _changes(item: Item, model: CompiledModel) -> Iterator[tuple[str, str, str, str]]:
-    before = {promise.column.lower(): promise for promise in item.contract}
-    after = {promise.column.lower(): promise for promise in model.contract}
-    for small, promise in before.items():
-        now = after.get(small)
-        if now is None:
-            yield promise.column, _spelled(promise.type, promise.nulls), "no longer promised", "breaking"
+def _changes(before: Promised | None, model: CompiledModel | None) -> Iterator[_Change]:
+    if model is None:
+        yield from () if before is None else _gone(before.item)
+        return
+    if before is None:
+        because = "another promise, which cannot be compared: no saved plan holds the one before"
+        yield _Change("promise", "as its receipt has it", because, breaking=True)
+        return
+    changes = [*_of_columns(before.item, model), *_of_checks(before, model)]
+    if before.item.extra_columns != model.extra_columns:
+        weaker = before.item.extra_columns == "refuse"
+        changes.append(_Change("extra_columns", before.item.extra_columns, model.extra_columns, breaking=weaker))
+    if not changes and before.item.digests.promise != model.digests.promise:
+        # Fail closed: something of it is another that the plan has no word for.
+        because = "another one, in something that the saved plan does not spell out"
+        changes.append(_Change("promise", "as planned", because, breaking=True))
+    yield from changes
+
+
+def _gone(item: Item) -> Iterator[_Change]:
+    for promise in item.contract:
+        yield _Change(promise.column, "promised", "the model is gone", breaking=True, column=promise.column)
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+class _Column(NamedTuple):
+    """What is promised of one column."""
+
+    name: str
+    type: str | None
+    nulls: str
+    protected: bool
+    assignable: str | None
+    """The type of whose values a narrower one has some too, as its author wrote it; empty where the type is exact.
+
+    Nothing where the plan is of before that was kept."""
+
+    def __str__(self) -> str:
+        kind = f"any type that fits {self.assignable}" if self.assignable else (self.type or "any type")
+        nulls = " without nulls" if self.nulls == "forbidden" else ""
+        return f"{kind}{nulls}{', protected' if self.protected else ''}"
+
+
+def _columns(promises: Iterable[PromisedColumn], protected: Iterable[str], assignable: dict[str, str] | None) -> dict[str, _Column]:
+    kept = {name.lower() for name in protected}
+    types = None if assignable is None else {name.lower(): kind for name, kind in assignable.items()}
+    return {
+        promise.column.lower(): _Column(
+            promise.column,
+            promise.type,
+            promise.nulls,
+            promise.column.lower() in kept,
+            None if types is None else types.get(promise.column.lower(), ""),
+        )
+        for promise in promises
+    }
+
+
+def _of_columns(item: Item, model: CompiledModel) -> Iterator[_Change]:
+    before = _columns(item.contract, item.protected, item.assignable)
+    after = _columns(model.contract, protected_of(model), assignable_of(model))
+    for small, old in before.items():
+        new = after.get(small)
+        if new is None:
+            yield _Change(old.name, str(old), "no longer promised", breaking=True, column=old.name)
             continue
-        old, new = _spelled(promise.type, promise.nulls), _spelled(now.type, now.nulls)
-        if old != new:
-            weaker = promise.nulls == "forbidden" and now.nulls == "allowed"
-            other = promise.type != now.type and promise.type is not None
-            narrower = other and now.type is not None and promise.type is not None and fits(now.type, promise.type)
-            yield promise.column, old, new, "breaking" if weaker or (other and not narrower) else "compatible"
-    for small, promise in after.items():
+        if old.assignable is None:
+            old = old._replace(assignable=new.assignable)  # noqa: PLW2901 - as if it had been kept
+        if str(old) != str(new):
+            yield _Change(old.name, str(old), str(new), breaking=_is_weaker(old, new), column=old.name)
+    for small, new in after.items():
         if small not in before:
-            yield promise.column, "not promised", _spelled(promise.type, promise.nulls), "compatible"
-    if item.extra_columns != model.extra_columns:
-        kind = "breaking" if item.extra_columns == "refuse" else "compatible"
-        yield "extra_columns", item.extra_columns, model.extra_columns, kind
+            yield _Change(new.name, "not promised", str(new), breaking=False, column=new.name)
 
 
-def _spelled(kind: str | None, nulls: str) -> str:
-    return f"{kind or 'any type'}{' without nulls' if nulls == 'forbidden' else ''}"
+def _is_weaker(old: _Column, new: _Column) -> bool:
+    if (old.nulls == "forbidden" and new.nulls == "allowed") or (old.protected and not new.protected):
+        return True
+    wide, wider = old.assignable or old.type, new.assignable or new.type
+    if wide is None or (wide.upper(), bool(old.assignable)) == (str(wider).upper(), bool(new.assignable)):
+        return False
+    return wider is None or bool(new.assignable and not old.assignable) or not fits(wider.upper(), wide.upper())
 
 
-def _difference(subject: str, planned: str, found: str, kind: str, downstream: tuple[str, ...]) -> Difference:
+# --- checks -----------------------------------------------------------------------------------------------------------
+
+
+def _of_checks(promised: Promised, model: CompiledModel) -> Iterator[_Change]:
+    before = {pin.check: (pin.severity, "rows") for pin in promised.item.checks}
+    before |= {pin.check: (pin.severity, "publication") for pin in (promised.later.checks if promised.later is not None else ())}
+    after = {check.check.name: check for check in model.checks}
+    for name, (severity, when) in before.items():
+        check = after.get(name)
+        old = _asked(severity, when)
+        if check is None:
+            yield _Change(f"checks.{name}", old, "no longer asked", breaking=severity == "error")
+            continue
+        new = _asked(check.check.severity, check.check.after)
+        # A check that only warns holds nothing back, so nothing that it says was promised.
+        weaker = severity == "error" and (check.check.severity == "warn" or (when, check.check.after) == ("rows", "publication"))
+        if not _is_asked(check, promised):
+            yield _Change(f"checks.{name}", old, f"{new}, and it asks something else", breaking=severity == "error")
+        elif new != old:
+            yield _Change(f"checks.{name}", old, new, breaking=weaker)
+    for name, check in after.items():
+        if name not in before:
+            yield _Change(f"checks.{name}", "not asked", _asked(check.check.severity, check.check.after), breaking=False)
+
+
+def _asked(severity: str, when: str) -> str:
+    return f"{severity}{' after publication' if when == 'publication' else ''}"
+
+
+def _is_asked(check: CompiledCheck, promised: Promised) -> bool:
+    """Whether the plan's statements ask this very question."""
+    items = [promised.item, *([promised.later] if promised.later is not None else [])]
+    rel = relation(promised.item.schema, promised.item.relation)
+    own = check_sql.statement(check, rel)
+    if own is not None:
+        texts = [statement.text for item in items for statement in item.statements if statement.role == own.role]
+        return any(_words(text) == _words(own.text) for text in texts)
+    probe = check_sql.probe(check, rel, promised.as_of)
+    return probe is None or any(probe.expression in statement.text for item in items for statement in item.statements)
+
+
+def _words(text: str) -> list[str]:
+    """Without comments, and however it is laid out."""
+    return [token.text for token in parser.tokens(text) if token.kind != "comment"]
+
+
+def _difference(subject: str, change: _Change, downstream: tuple[str, ...]) -> Difference:
     reach = f"it reaches {', '.join(downstream)}" if downstream else "nothing of this project reads it"
     return Difference(
-        code="C305" if kind == "breaking" else "",
+        code="C305" if change.breaking else "",
         subject=subject,
-        planned=planned,
-        found=f"{found} ({kind})",
-        remedy=f"tell who reads it: {reach}" if kind == "breaking" else reach,
+        planned=change.planned,
+        found=f"{change.found} ({'breaking' if change.breaking else 'compatible'})",
+        remedy=f"tell who reads it: {reach}" if change.breaking else reach,
     )

@@ -74,6 +74,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
         contract=model.contract,
         extra_columns=model.extra_columns,
         protected=protected_of(model),
+        assignable=assignable_of(model),
         contract_findings=model.contract_findings,
         checks=tuple(CheckPin(check=check.check.name, severity=check.check.severity) for check in rows_checks(model)),
         bounds=bounds,
@@ -94,6 +95,12 @@ def protected_of(model: CompiledModel) -> tuple[str, ...]:
     """Columns that the model's contract protects."""
     contract = model.file.contract
     return () if contract is None else tuple(sorted(name for name, column in contract.columns.items() if column.protected))
+
+
+def assignable_of(model: CompiledModel) -> dict[str, str]:
+    """Columns of which the contract takes every type that fits, and the type that it names, as its author wrote it."""
+    columns = {} if model.file.contract is None else model.file.contract.columns
+    return {name: column.type for name, column in columns.items() if column.assignable and column.type is not None}
 
 
 def _plain(desk: Desk, model: CompiledModel, choice: Choice, head: Head, target: Missing | Present) -> Item:

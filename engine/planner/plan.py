@@ -107,6 +107,9 @@ class Item(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     extra_columns: Literal["allow", "refuse"] = "allow"
     protected: tuple[str, ...] = ()
     """Columns that the contract protects."""
+    assignable: dict[str, str] | None = None
+    """Columns of which the contract takes every type that fits, with the type that it names: `contract` has the one that is there.
+    Nothing in plans that were saved before this was kept."""
     contract_findings: tuple[ContractFinding, ...] = ()
     checks: tuple[CheckPin, ...] = ()
     bounds: Bounds | None = None
