@@ -69,8 +69,9 @@ def written(story: ColumnStory, form: str) -> str:
     if not story.complete:
         lines.append("  something of the text could not be followed: more columns may have a part in it")
     lines += _part("reaches", (_reached(each) for each in further))
+    lines += _part("may reach, for the text cannot be followed as a whole", story.impact.unsure)
     lines += _part("without it", (f"{name} is not made" for name in story.impact.models))
-    if not further and not story.impact.models:
+    if not further and not story.impact.models and not story.impact.unsure:
         lines.append("  nothing of this project reads it")
     return "\n".join(lines)
 

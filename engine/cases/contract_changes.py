@@ -58,7 +58,8 @@ def _reach(compiled: Compiled, lineages: Lineages, name: str, change: _Change) -
     column = lineages.named(f"{name}.{change.column}") or ColumnOf(relation=name, column=change.column)
     reached = lineages.impact(column)
     names = (f"{each.relation}.{each.column}" if each.column else each.relation for each in (*reached.direct, *reached.further))
-    return tuple(each for each in names if each != f"{name}.{column.column}")
+    unsure = (f"{each} perhaps, whose text cannot be followed as a whole" for each in reached.unsure)
+    return (*(each for each in names if each != f"{name}.{column.column}"), *unsure)
 
 
 def _changes(before: Promised | None, model: CompiledModel | None) -> Iterator[_Change]:

@@ -67,6 +67,8 @@ class Impact(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Columns that come of these."""
     models: tuple[str, ...]
     """Models that no longer compile, or wait for one that does not, in the order in which they are made."""
+    unsure: tuple[str, ...] = ()
+    """Models of which it is not known: they read its relation, or one that it reaches, and their texts cannot be followed as a whole."""
 
 
 class Lineages:
@@ -118,7 +120,13 @@ class Lineages:
             direct=tuple(sorted(set(direct))),
             further=tuple(sorted(further)),
             models=tuple(name for name in self._compiled.models if name in broken),
+            unsure=tuple(self._unsure({column.relation, *(each.relation for each in taken)})),
         )
+
+    def _unsure(self, relations: set[str]) -> Iterator[str]:
+        for name, model in self._compiled.models.items():
+            if not relations.isdisjoint((*model.references, *model.sources)) and not self.of(name).complete:
+                yield name
 
     def named(self, text: str) -> ColumnOf | None:
         """The column that a text names as `relation.column`, if there is one."""

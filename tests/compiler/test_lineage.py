@@ -225,3 +225,18 @@ def test_a_reference_at_a_place_where_nobody_looks_is_said(tmp_path: Path, monke
     looked = lineages(tmp_path, {"models/m.sql": "select id from raw.orders order by day limit 2"}).of("m")
     assert not looked.complete
     assert [short(each) for each in looked.named] == ["orders.day"]
+
+
+def test_who_may_read_a_column_is_told_where_a_text_cannot_be_followed(tmp_path: Path) -> None:
+    found = lineages(
+        tmp_path,
+        {
+            "models/a.sql": "select id, amount from raw.orders",
+            "models/m.sql": "select count(*) as n from (select coalesce(*columns(['id', 'amount'])) as x from a) q",
+            "models/n.sql": "select id from raw.customers",
+        },
+    )
+    impact = found.impact(ColumnOf(relation="raw.orders", column="amount"))
+    assert [(each.relation, each.column) for each in impact.direct] == [("a", "amount")]
+    assert impact.unsure == ("m",)
+    assert found.impact(ColumnOf(relation="raw.customers", column="name")).unsure == ()
