@@ -95,6 +95,10 @@ def _reached(each: Reached) -> str:
             return f"{each.relation}: its text names it, and takes nothing from it"
         case "contract":
             return f"the contract of {each.relation}"
+        case "checks":
+            return f"the checks of {each.relation}"
+        case "settings":
+            return f"the settings of {each.relation}"
         case _ as unreachable:
             assert_never(unreachable)
 

@@ -57,7 +57,8 @@ def _reach(compiled: Compiled, lineages: Lineages, name: str, change: _Change) -
         return compiled.children.get(name, ())
     column = lineages.named(f"{name}.{change.column}") or ColumnOf(relation=name, column=change.column)
     reached = lineages.impact(column)
-    names = (f"{each.relation}.{each.column}" if each.column else each.relation for each in (*reached.direct, *reached.further))
+    others = [each for each in (*reached.direct, *reached.further) if each.relation != name or each.how in {"values", "rows", "named"}]
+    names = dict.fromkeys(f"{each.relation}.{each.column}" if each.column else each.relation for each in others)
     unsure = (f"{each} perhaps, whose text cannot be followed as a whole" for each in reached.unsure)
     return (*(each for each in names if each != f"{name}.{column.column}"), *unsure)
 

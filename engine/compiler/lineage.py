@@ -7,6 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.compiler.expansion import Bodies
+from interlock.engine.compiler.lineage_sidecars import asked_by
 from interlock.engine.compiler.names import Names, Node, Unresolved
 from interlock.engine.compiler.nullability import Nullability
 from interlock.engine.compiler.reading import Reading
@@ -49,12 +50,13 @@ class ModelLineage(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
 class Reached(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, order=True):
     """Something that a column has a part in. `rows`: it decides about rows of the model, so of all of its columns.
 
-    `named`: the model's text names it and uses nothing of it. `contract`: its own model promises it.
+    `named`: the model's text names it and uses nothing of it. `contract`: its own model promises it. `checks`: a check of the model
+    asks about it. `settings`: the model's key, watermark or another setting is made of it.
     """
 
     relation: str
     column: str
-    how: Literal["values", "rows", "named", "contract"]
+    how: Literal["values", "rows", "named", "contract", "checks", "settings"]
 
 
 class Impact(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -152,10 +154,10 @@ class Lineages:
         return next((each.values for each in self.of(column.relation).columns if each.column == column), ())
 
     def _asked(self, column: ColumnOf) -> Iterator[Reached]:
-        """A contract that promises it is broken without it."""
-        model = self._compiled.models.get(column.relation)
-        if model is not None and any(promise.column.lower() == column.column.lower() for promise in model.contract):
-            yield Reached(relation=model.name, column=column.column, how="contract")
+        """Sidecars that name it: a contract that promises it, checks and settings that are about it."""
+        for model in self._compiled.models.values():
+            for how in asked_by(model, column.relation, column.column, self._names):
+                yield Reached(relation=model.name, column=column.column if how == "contract" else "", how=how)
 
     def _look(self, model: CompiledModel) -> ModelLineage:
         answer = None if isinstance(model.file, SeedFile) or model.blocked else parser.parse(model.text)

@@ -288,3 +288,12 @@ def test_what_was_not_changed_is_not_looked_for(tmp_path: Path, monkeypatch: pyt
     shop.promise("")
     assert shop.changes() == {"a.id": "no longer promised (breaking)"}
     assert len(read) == 1 + 5
+
+
+def test_its_own_checks_are_not_those_who_read_a_column(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    shop.promise('[contract.columns.size]\nprotected = true\n[[checks]]\nnot_null = ["size"]\n')
+    shop.run()
+    shop.promise('[contract.columns.size]\n[[checks]]\nnot_null = ["size"]\n')
+    (found,) = api.diff_contracts(api.open_context(shop.root, environment={})).differences
+    assert found.remedy == "tell who reads it: it reaches b.more"

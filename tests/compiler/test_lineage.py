@@ -240,3 +240,62 @@ def test_who_may_read_a_column_is_told_where_a_text_cannot_be_followed(tmp_path:
     assert [(each.relation, each.column) for each in impact.direct] == [("a", "amount")]
     assert impact.unsure == ("m",)
     assert found.impact(ColumnOf(relation="raw.customers", column="name")).unsure == ()
+
+
+SIDECAR = """
+materialized = "incremental"
+strategy = "merge"
+unique_key = "id"
+watermark = "ordered_at"
+[[checks]]
+not_null = ["customer"]
+[[checks]]
+expression = "amount > 0"
+[[checks]]
+name = "paid"
+sql = "select * from m where status is null"
+"""
+OTHER = """
+[[checks]]
+relationships = { column = "x", to = "m", to_column = "id" }
+[[checks]]
+relationships = { column = "x", to = "raw.customers", to_column = "id" }
+[[checks]]
+name = "old"
+sql = '''select c.* from raw.customers c join m on c.id = m.id where "ratio" > 2 and 'name' <> 'day' '''
+"""
+
+
+@pytest.mark.parametrize(
+    ("column", "asked"),
+    [
+        ("m.id", "m:settings n:checks"),
+        ("m.ordered_at", "m:settings"),
+        ("m.customer", "m:checks"),
+        ("m.amount", "m:checks"),
+        ("m.status", "m:checks"),
+        ("m.day", ""),
+        ("raw.customers.id", "n:checks"),
+        ("raw.customers.ratio", "n:checks"),
+        ("raw.customers.name", ""),
+        ("raw.customers.tags", ""),
+        ("n.x", "n:checks"),
+    ],
+)
+def test_checks_and_settings_are_readers(column: str, asked: str, tmp_path: Path) -> None:
+    found = lineages(
+        tmp_path,
+        {"models/m.sql": "select * from raw.orders", "models/m.toml": SIDECAR, "models/n.sql": "select 1 as x", "models/n.toml": OTHER},
+    )
+    named = found.named(column)
+    assert named is not None
+    impact = found.impact(named)
+    assert {f"{each.relation}:{each.how}" for each in impact.direct} == set(asked.split())
+    assert set(impact.models) == {each.partition(":")[0] for each in asked.split()}
+
+
+def test_what_a_setting_restricts_is_read(tmp_path: Path) -> None:
+    toml = 'materialized = "incremental"\nstrategy = "merge"\nwatermark = "id"\nunique_key = "id"\nrestrict = ["raw.orders.id"]\n'
+    found = lineages(tmp_path, {"models/m.sql": "select id from raw.orders", "models/m.toml": toml})
+    how = {column: [each.how for each in found.impact(ColumnOf(relation="raw.orders", column=column)).direct] for column in ("id", "day")}
+    assert how == {"id": ["settings", "values"], "day": []}
