@@ -205,7 +205,8 @@ class Reading:
         if kind == "SET_OPERATION_NODE":
             if node.get("setop_type") != "UNION_BY_NAME":
                 self.set_operations.append(SetOperation(node, scope))
-            if node.get("setop_type") != "UNION" or not node.get("setop_all"):
+            # A tree leaves out what is as it is by default, and that is ALL.
+            if node.get("setop_type") in {"EXCEPT", "INTERSECT"} or node.get("setop_all") is False:
                 self.notes.add("DISTINCT")
 
     def _sample(self, sample: Tree, offset: int | None) -> None:

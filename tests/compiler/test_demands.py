@@ -153,3 +153,20 @@ def test_what_to_write_instead_of_a_volatile_function_suits_it(tmp_path: Path, c
     found = the(model(tmp_path, f"select {call} as x", sidecar), code)
     assert remedy in found.remedy
     assert ("$as_of" in found.remedy) == (call == "now()")
+
+
+@pytest.mark.parametrize(
+    ("operation", "noted"),
+    [
+        ("union all", False),
+        ("union all by name", False),
+        ("union", True),
+        ("union by name", True),
+        ("except", True),
+        ("except all", True),
+        ("intersect all", True),
+    ],
+)
+def test_a_set_operation_that_keeps_every_row_is_not_distinct(operation: str, noted: bool, tmp_path: Path) -> None:
+    found = model(tmp_path, f"select id from raw.orders {operation} select id from raw.orders").models["m"]
+    assert ("DISTINCT" in found.notes) == noted
