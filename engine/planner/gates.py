@@ -53,11 +53,10 @@ def _reached(key: str, onward: Callable[[str], Iterable[str]]) -> set[str]:
 def _in_layers(items: Mapping[str, Item]) -> list[Item]:
     """The items, each in a layer behind those of what it waits for."""
     layers = {key: item.layer for key, item in items.items()}
-    moved = True
-    while moved:  # items follow what they read, so that few rounds are needed: one for each gate behind a gate
-        moved = False
+    for _ in items:  # items follow what they read, so that few rounds are needed: one for each gate behind a gate
+        before = dict(layers)
         for key, item in items.items():
-            behind = max([layers[key], *(layers[each] + 1 for each in item.upstreams if each in layers)])
-            moved |= behind != layers[key]
-            layers[key] = behind
+            layers[key] = max([layers[key], *(layers[each] + 1 for each in item.upstreams if each in layers)])
+        if layers == before:
+            break
     return [item if layers[key] == item.layer else structs.replace(item, layer=layers[key]) for key, item in items.items()]
