@@ -10,6 +10,7 @@ import msgspec
 
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.diagnostics import Diagnostic, Position
+from interlock.engine.planner.asked import all_sources
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.planner.sources import (
     ask,
@@ -71,7 +72,7 @@ def checks_of_sources(
     used = {(source, column) for sources in relied_on.values() for source, columns in sources.items() for column in columns}
     found: list[SourceChecks] = []
     findings: list[Diagnostic] = []
-    for name in sorted({source for model in selected for source in compiled.models[model].sources_read}):
+    for name in sorted({source for model in selected for source in all_sources(compiled, compiled.models[model])}):
         source = compiled.sources[name]
         promised = [column for column, declared in (source.source.columns or {}).items() if not declared.nullable]
         checks = (

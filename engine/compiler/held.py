@@ -70,7 +70,7 @@ def held_field(source: CompiledSource) -> str | None:
 
 def unheld_of(answer: Any) -> tuple[Unheld, ...]:
     """What the question's answer comes to. Of a file's own type, one that fits, or that the reader narrows aloud, is no loss."""
-    found = msgspec.convert(answer or [], list[Unheld])
+    found = msgspec.convert(answer, list[Unheld])
     return tuple(each for each in found if each.failing and (each.found is None or not keeps(each.found, each.type)))
 
 
@@ -119,7 +119,7 @@ def _of_types(source: CompiledSource) -> str:
     # Who declares a DOUBLE takes the nearest number, as in a file of text; nobody said so where the reader chose it.
     nearest = f" AND NOT (w.type = 'DOUBLE' AND regexp_full_match(f.column_type, {string(_EXACT)}))" if source.source.columns else ""
     return (
-        f"(SELECT list({answer} ORDER BY w.name, f.file) FROM (SELECT column_name, column_type, min(file) AS file FROM ({files}) GROUP BY ALL) AS f "
+        f"(SELECT coalesce(list({answer} ORDER BY w.name, f.file), []) FROM (SELECT column_name, column_type, min(file) AS file FROM ({files}) GROUP BY ALL) AS f "
         f"JOIN (VALUES {wanted}) AS w(name, type) ON lower(w.name) = lower(f.column_name) WHERE f.column_type <> w.type{nearest})"
     )
 

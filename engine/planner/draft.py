@@ -23,7 +23,7 @@ from interlock.engine.planner.options import with_unused
 from interlock.engine.planner.orphans import after_drops, drops, orphans_of, place_of, settled, strays_of, tokens
 from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
 from interlock.engine.planner.renames import is_remade, moved, moves_in_place, renames
-from interlock.engine.planner.sources import freshness_checks, question_of, refused_by_sources, relied_on_in
+from interlock.engine.planner.sources import freshness_checks, not_fresh, question_of, refused_by_sources, relied_on_in, source_checks_of
 from interlock.engine.planner.upstreams import moved_upstream
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write
@@ -168,7 +168,10 @@ def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item]
     known = {verdict.check for verdict in body.verdicts} if body is not None else set()
     missing = [f"check `{check.check.name}` was not answered yet" for check in checks if check.check.name not in known]
     does = first.action != "no_op"
-    again = asked_again(desk, model, body, changing, "publication")
+    again = (
+        *asked_again(desk, model, body, changing, "publication"),
+        *(because for _, because, _ in not_fresh(desk.compiled, reached.sources, desk.facts.said)),
+    )
     if not (does or again or missing):
         return None
     reasons = ("its checks after publication are asked", *(() if does else (*missing, *again)))
@@ -193,6 +196,7 @@ def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item]
         contract=(),
         reads=reads,
         reads_planned={name: desk.facts.head(name).receipt for name in reads if name not in frame.planned},
+        source_checks=source_checks_of(desk.compiled, model, "recheck", frame.relied_on.get(model.name, {}), reached.sources),
         sources=tuple(seen.get(name) or source_seen(desk, name) for name in sorted({*seen, *reached.sources})),
         upstreams=tuple(sorted(upstreams)),
         follows=model.name if does else None,

@@ -12,7 +12,7 @@ from interlock.engine.planner.cursors import held_for_want_of_an_end, open_ended
 from interlock.engine.planner.facts import head_of, target_of
 from interlock.engine.planner.frame import Frame, cursor_column, key_of, rows_checks, strategy_of, updated_at_column, validity_type
 from interlock.engine.planner.plan import WRITES_ROWS, Bounds, Item
-from interlock.engine.planner.sources import checks_of, freshness_checks, warnings_of
+from interlock.engine.planner.sources import freshness_checks, source_checks_of, warnings_of
 from interlock.engine.planner.statements import statements_of
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, write
@@ -66,7 +66,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
         reads=reads,
         reads_planned={name: desk.facts.head(name).receipt for name in reads if name not in frame.planned},
         sources=tuple(source_seen(desk, name) for name in sorted({*model.sources_read, *checked.sources})),
-        source_checks=checks_of(desk.compiled, model, choice.action, frame.relied_on.get(model.name, {})),
+        source_checks=source_checks_of(desk.compiled, model, choice.action, frame.relied_on.get(model.name, {}), checked.sources),
         head=head,
         target=target,
         token=token,
@@ -130,7 +130,7 @@ def _plain(desk: Desk, model: CompiledModel, choice: Choice, head: Head, target:
 def _of_sources(desk: Desk, model: CompiledModel) -> tuple[str, ...]:
     """What its sources said that did not pass, and does not refuse."""
     found: list[str] = []
-    for name in model.sources_read:
+    for name in sorted({*model.sources_read, *reached_by(desk.compiled, model, "rows").sources}):
         against = warnings_of(freshness_checks(desk.compiled.sources[name]), desk.facts.said.get(name, ()))
         found += [f"source `{name}` is not fresh: {because}" for because in against]
     return tuple(found)

@@ -1,7 +1,8 @@
 """What is put to sources before anything reads them: how fresh they are, and whether they keep what they promise.
 
-Of files, it is a promise too that what they hold is held by the types that they are read with. One question for each source, asked on
-one path: when the plan is made (of its freshness), in the run before its first reader begins, and by `interlock check`. An answer that does not come is a verdict too, and never a pass.
+Of files, it is a promise too that what they hold is held by the types that they are read with. One question for each source,
+asked on one path: when the plan is made (of its freshness), in the run before its first reader begins, and by `interlock check`.
+An answer that does not come is a verdict too, and never a pass.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, Final, assert_never
 
 from interlock.engine.compiler.compiled import Compiled, CompiledModel, CompiledSource
 from interlock.engine.compiler.held import Unheld, held_field, unheld_of
+from interlock.engine.planner.asked import reached_by
 from interlock.engine.planner.checks import FUTURE_SECONDS_MAX, NOW, fresh_fields
 from interlock.engine.planner.choice import Choice, refuse
 from interlock.engine.planner.plan import WRITES_ROWS, SourceQuestion
@@ -64,13 +66,23 @@ def relied_on_in(compiled: Compiled, selected: frozenset[str]) -> dict[str, dict
     return found
 
 
-def checks_of(compiled: Compiled, model: CompiledModel, action: str, relied_on: Mapping[str, tuple[str, ...]]) -> tuple[SourceCheck, ...]:
-    """What is to be asked of the sources that a model reads, before it reads them."""
-    if action not in WRITES_ROWS and not (action == "recheck" and model.kind == "view"):
-        return ()
-    fresh = [check for name in model.sources_read for check in freshness_checks(compiled.sources[name])]
-    cells = [check for name in model.sources_read for check in cell_checks(compiled.sources[name])]
-    promised = [check for name, columns in sorted(relied_on.items()) for check in null_checks(name, columns)]
+def source_checks_of(
+    compiled: Compiled, model: CompiledModel, action: str, relied_on: Mapping[str, tuple[str, ...]], checked: Iterable[str]
+) -> tuple[SourceCheck, ...]:
+    """What is to be asked of the sources that a model or a check of it reads, before they are read.
+
+    Args:
+        compiled: the project.
+        model: that has an item which is carried out.
+        action: of it.
+        relied_on: by source: columns whose promise a contract rests on, where the model reads it.
+        checked: sources that the checks of this item read.
+    """
+    reads = action in WRITES_ROWS or (action == "recheck" and model.kind == "view")
+    names = sorted({*checked, *(model.sources_read if reads else ())})
+    fresh = [check for name in names for check in freshness_checks(compiled.sources[name])]
+    cells = [check for name in names for check in cell_checks(compiled.sources[name])]
+    promised = [check for name, columns in sorted(relied_on.items()) for check in null_checks(name, columns)] if reads else []
     return (*fresh, *promised, *cells)
 
 
@@ -89,7 +101,9 @@ def _field(source: CompiledSource, check: SourceCheck, as_of: str) -> str:
     if check.question == "not_null":
         return f"count(*) FILTER (WHERE {identifier(check.column)} IS NULL)"
     if check.question == "cells":
-        return held_field(source) or "NULL"
+        field = held_field(source)
+        assert field is not None, "it is only asked where there is something to ask"
+        return field
     (asked,) = (each.question for each in source.source.freshness if each.severity == check.severity)
     return fresh_fields(asked, as_of)
 
@@ -138,6 +152,8 @@ def _answers(checks: Sequence[SourceCheck], answer: Mapping[str, Any]) -> tuple[
 
 
 def _cells(check: SourceCheck, said: Any) -> SourceVerdict:
+    if said is None:
+        return _verdict(check, "not_evaluated", "nothing is known of its cells")
     found = unheld_of(said)
     if not found:
         return _verdict(check, "passed", failing=0)
@@ -205,16 +221,23 @@ def refused_by_sources(
 ) -> Choice | None:
     """The refusal of what reads a source that is not as fresh as it has to be, also where nothing else is to be done.
 
-    A source that stands still is what freshness is about: whoever reads it has no news, and would be a no-op for ever.
+    What the checks of its rows read counts as well. A source that stands still is what freshness is about: whoever reads it has no
+    news, and would be a no-op for ever.
     """
     if choice.action in _KEEPS:
         return None
-    checks = tuple(check for name in model.sources_read for check in freshness_checks(compiled.sources[name]))
-    against = reasons_against(checks, [verdict for name in model.sources_read for verdict in said.get(name, ())])
+    against = not_fresh(compiled, {*model.sources_read, *reached_by(compiled, model, "rows").sources}, said)
     if not against:
         return None
     code, because, remedy = against[0]
     return refuse(code, because, remedy)
+
+
+def not_fresh(compiled: Compiled, sources: Iterable[str], said: Mapping[str, tuple[SourceVerdict, ...]]) -> list[tuple[str, str, str]]:
+    """Code, reason and remedy of what is against reading these sources, as they answered when the plan was made."""
+    names = sorted(sources)
+    checks = tuple(check for name in names for check in freshness_checks(compiled.sources[name]))
+    return reasons_against(checks, [verdict for name in names for verdict in said.get(name, ())])
 
 
 def reasons_against(checks: Sequence[SourceCheck], said: Sequence[SourceVerdict]) -> list[tuple[str, str, str]]:
