@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -20,11 +20,11 @@ from interlock.engine.context import ground_of as _ground
 from interlock.engine.context import where_of as _where
 from interlock.engine.diagnostics import Outcome, did_you_mean, refused
 from interlock.engine.results import (
-    ActResult,
     CheckResult,
     CompareResult,
     CompiledView,
     CompileResult,
+    Confirm,
     DiffResult,
     DoctorResult,
     ExplainResult,
@@ -40,6 +40,7 @@ from interlock.engine.results import (
 )
 
 if TYPE_CHECKING:
+    from interlock.engine.api_acts import accept_warehouse, adopt, archive, attach, reset
     from interlock.engine.api_audit import (
         audit_bundle,
         audit_explain,
@@ -56,8 +57,6 @@ if TYPE_CHECKING:
     from interlock.engine.api_sources import diff_contracts, sources_diff, sources_pin
     from interlock.engine.results_import import ImportResult
     from interlock.engine.runner.selection import Request
-
-Confirm = Callable[[tuple[str, ...]], bool]
 
 __all__ = [
     "Confirm",
@@ -102,6 +101,7 @@ __all__ = [
 _APART = {
     name: module
     for module, names in {
+        "interlock.engine.api_acts": ("accept_warehouse", "adopt", "archive", "attach", "reset"),
         "interlock.engine.api_audit": (
             *("audit_bundle", "audit_explain", "audit_log", "audit_log_stream", "audit_replay", "audit_verify"),
             *("diagram", "diagram_diff", "diagram_run", "lineage", "report"),
@@ -459,69 +459,7 @@ def compare(ctx: Context, model: str) -> CompareResult:
     )
 
 
-# --- acts of a person ---------------------------------------------------------------------------------------------------
-
-
-def adopt(ctx: Context, model: str, *, confirm: Confirm, reason: str) -> ActResult:
-    """Take what stands at a model's name as it is: a one-item plan.
-
-    Raises:
-        Refused: it cannot be adopted, with the reason.
-    """
-    from interlock.engine.cases.acting import adopt_model  # noqa: PLC0415
-
-    ground = _ground(ctx, writes=True)
-    return adopt_model(ground, model, confirm=confirm, reason=reason, where=_where(ground))
-
-
-def reset(ctx: Context, *, confirm: Confirm, reason: str) -> ActResult:
-    """Start over: drop what we made in the target, and set its ledger aside. Never on a protected target.
-
-    Raises:
-        Refused: K743 on a protected target; S111 without `--target`.
-    """
-    from interlock.engine.cases.acting import reset_target  # noqa: PLC0415
-
-    ground = _ground(ctx, writes=True)
-    if ctx.target_name is None:
-        raise refused("S111", "reset needs its target to be named", remedy=f"say `--target {ground.target.name}`, if that is the one")
-    return reset_target(ground, confirm=confirm, reason=reason, where=_where(ground))
-
-
-def accept_warehouse(ctx: Context, *, confirm: Confirm, reason: str) -> ActResult:
-    """Take the warehouse's word where ledger and warehouse disagree.
-
-    Raises:
-        Refused: it cannot be read, so there is no word to take.
-    """
-    from interlock.engine.cases.acting import accept  # noqa: PLC0415
-
-    ground = _ground(ctx, writes=True)
-    return accept(ground, confirm=confirm, reason=reason, where=_where(ground))
-
-
-def attach(ctx: Context, directory: Path, *, confirm: Confirm, reason: str) -> ActResult:
-    """Bring a ledger that lies elsewhere to beside the database that names it.
-
-    Raises:
-        Refused: there is no whole ledger of this project there, or the database names another.
-    """
-    from interlock.engine.cases import attending  # noqa: PLC0415
-
-    ground = _ground(ctx, writes=True)
-    return attending.attach(ground, directory, confirm=confirm, reason=reason, where=_where(ground))
-
-
-def archive(ctx: Context, *, confirm: Confirm, reason: str) -> ActResult:
-    """Close the ledger's segment and pack what is closed; every record stays readable.
-
-    Raises:
-        Refused: ledger and warehouse cannot be trusted, or a run is open.
-    """
-    from interlock.engine.cases import attending  # noqa: PLC0415
-
-    ground = _ground(ctx, writes=True)
-    return attending.archive(ground, confirm=confirm, reason=reason, where=_where(ground))
+# --- looking at all of it, and at a code ---------------------------------------------------------------------------------
 
 
 def doctor(ctx: Context) -> DoctorResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 from interlock.engine.diagnostics import Diagnostic, Outcome
@@ -266,6 +267,10 @@ class ExplainResult(Result, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     code: str
     title: str
     page: str
+
+
+Confirm = Callable[[tuple[str, ...]], bool]
+"""Shown what an act is about to do; answers whether it is to be done."""
 
 
 class Progress(Protocol):

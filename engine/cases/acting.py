@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from interlock.engine.ledger.writer import LedgerError, own
 from interlock.engine.planner.facts import head_of
 from interlock.engine.planner.observe import Unreadable, read_bodies, strays_in
 from interlock.engine.planner.plan import Options
-from interlock.engine.results import ActResult
+from interlock.engine.results import ActResult, Confirm
 from interlock.engine.runner import genesis
 from interlock.engine.runner.apply import Site, run, site
 from interlock.engine.runner.authority import Sight
@@ -32,7 +32,6 @@ from interlock.machines.evidence import AcceptEvidence, HeadTaken, ReceiptBody, 
 from interlock.machines.permits import act_permit
 
 Where = Mapping[str, Any]
-Confirm = Callable[[tuple[str, ...]], bool]
 ACCEPTABLE = frozenset({"K701", "K702", "K703", "K704", "K707", "K709"})
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +15,7 @@ from interlock.engine.ledger.packing import closed_segments, pack
 from interlock.engine.ledger.places import LOCK, plans_directory, segments_directory
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole, read
 from interlock.engine.ledger.writer import Ledger, LedgerError, own
-from interlock.engine.results import ActResult
+from interlock.engine.results import ActResult, Confirm
 from interlock.engine.runner.apply import Site, site
 from interlock.engine.runner.authority import demand
 from interlock.engine.runner.ground import Ground
@@ -25,7 +25,6 @@ from interlock.engine.warehouse.protocol import Identity, WarehouseError
 from interlock.machines.evidence import AttachEvidence
 
 Where = Mapping[str, Any]
-Confirm = Callable[[tuple[str, ...]], bool]
 
 
 def attach(ground: Ground, directory: Path, *, confirm: Confirm, reason: str, where: Where) -> ActResult:

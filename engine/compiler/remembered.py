@@ -21,8 +21,9 @@ from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.diagnostics import in_order as findings_in_order
+from interlock.engine.project.clashes import relation_conflicts
 from interlock.engine.project.kept import key_of
-from interlock.engine.project.load import defaults_above, relation_conflicts
+from interlock.engine.project.load import defaults_above
 from interlock.engine.project.project import Project, Source
 from interlock.engine.project.targets import FILE
 from interlock.engine.warehouse.duckdb.installed import build, engine_version

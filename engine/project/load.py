@@ -15,7 +15,7 @@ from interlock.engine.project.decode import decode
 from interlock.engine.project.document import Document, decode_text, read_bytes, refuse_environment
 from interlock.engine.project.environment import environment_names, expand_environment
 from interlock.engine.project.files import DefaultsToml, InterlockToml, ModelToml, SeedToml, SourcesLockToml, SourcesToml
-from interlock.engine.project.kept import Memory, One, Rooms, kept_file, key_of, lazy_models, lazy_seeds, standing
+from interlock.engine.project.kept import Memory, One, Rooms, kept_file, key_of, lazy_models, lazy_seeds
 from interlock.engine.project.models import Defaults, check_relation, check_tags, model_of
 from interlock.engine.project.names import NAME_RULE, is_name, suggestion
 from interlock.engine.project.project import MacroFile, ModelFile, Project, SeedFile, Source
@@ -24,7 +24,6 @@ from interlock.engine.project.sources import sources_of
 from interlock.engine.project.targets import FILE, check_project, default_target_of, targets_of
 from interlock.engine.project.tree import walk
 from interlock.engine.project.variables import variables_of
-from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.records import digest
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -441,33 +440,3 @@ def _chain(defaults: Mapping[str, Defaults], path: str) -> list[Defaults]:
         if folder in defaults:
             found.append(defaults[folder])
     return found
-
-
-def relation_conflicts(project: Project, target: TargetConfig) -> tuple[Diagnostic, ...]:
-    """S107 where two models, seeds or a source of the same database are one relation under a target's default schema."""
-    taken: dict[tuple[str, str], tuple[str, str]] = {}
-    for source in project.sources.values():
-        if source.path is None and source.database is None:
-            place = ((source.schema or target.schema).lower(), (source.identifier or source.name).lower())
-            taken.setdefault(place, ("source", source.name))
-    findings: list[Diagnostic] = []
-    kinds = dict.fromkeys(project.models, "model") | dict.fromkeys(project.seeds, "seed")
-    for name, kind in sorted(kinds.items()):
-        file = standing(project.models if kind == "model" else project.seeds, name)
-        if file.materialized == "ephemeral":
-            continue
-        schema, relation = file.schema or target.schema, file.alias or name
-        place = (schema.lower(), relation.lower())
-        if place in taken:
-            findings.append(
-                Diagnostic(
-                    code="S107",
-                    summary=f"`{name}` writes a relation that is taken",
-                    because=f"{taken[place][0]} `{taken[place][1]}` is {schema}.{relation} too, in target `{target.name}`",
-                    remedy="give one an alias or another schema",
-                    at=Position(path=file.sidecar or file.path),
-                    subject=name,
-                )
-            )
-        taken.setdefault(place, (kind, name))
-    return in_order(findings)

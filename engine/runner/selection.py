@@ -10,7 +10,7 @@ from interlock.engine.compiler.kept import briefs
 from interlock.engine.diagnostics import Diagnostic, Refused, in_order, refused
 from interlock.engine.planner.plan import Options
 from interlock.engine.planner.select import Node, select
-from interlock.engine.project.load import relation_conflicts
+from interlock.engine.project.clashes import relation_conflicts
 from interlock.engine.runner.ground import Ground, scoped
 from interlock.machines.evidence import Digests
 from interlock.machines.records import Record

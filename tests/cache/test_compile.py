@@ -21,7 +21,8 @@ from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.compiler.remembered import compile_known
 from interlock.engine.compiler.source_texts import match_files
 from interlock.engine.compiler.world import World
-from interlock.engine.project.load import load, relation_conflicts
+from interlock.engine.project.clashes import relation_conflicts
+from interlock.engine.project.load import load
 from interlock.machines.evidence import Column
 
 AS_OF = "2026-03-01T12:00:00.000000Z"

@@ -9,7 +9,8 @@ import pytest
 from tests.project.files import CONFIG, MODEL, codes, one, place, project, write
 
 from interlock.engine.diagnostics import Refused
-from interlock.engine.project.load import find_project, load, relation_conflicts
+from interlock.engine.project.clashes import relation_conflicts
+from interlock.engine.project.load import find_project, load
 
 
 def test_a_smallest_project_has_no_findings(tmp_path: Path) -> None:

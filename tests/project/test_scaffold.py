@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from interlock.engine.diagnostics import Refused
-from interlock.engine.project.load import load, relation_conflicts
+from interlock.engine.project.clashes import relation_conflicts
+from interlock.engine.project.load import load
 from interlock.engine.project.scaffold import IGNORED, init
 from interlock.engine.project.targets import choose_target
 

@@ -15,7 +15,8 @@ from interlock.engine.importers.dbt import freshness
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.nodes import Node, Problem
 from interlock.engine.importers.dbt.sources import SourceNode
-from interlock.engine.project.load import SOURCES, load, relation_conflicts
+from interlock.engine.project.clashes import relation_conflicts
+from interlock.engine.project.load import SOURCES, load
 from interlock.engine.project.project import Project
 from interlock.engine.project.targets import choose_target
 from interlock.engine.runner.ground import Ground
