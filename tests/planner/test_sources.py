@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import CompiledSource
+from interlock.engine.planner.plan import SourceQuestion
 from interlock.engine.planner.sources import ask, freshness_checks, key_of, null_checks, question_of, reasons_against, warnings_of
 from interlock.engine.project.project import Freshness, Source, SourceFreshness
 from interlock.engine.warehouse.protocol import Row, WarehouseError
-from interlock.machines.evidence import Column, SourceVerdict
+from interlock.machines.evidence import Column, SourceCheck, SourceVerdict
 
 AS_OF = datetime(2024, 6, 1, 12, tzinfo=UTC)
 HOUR = 3600
@@ -145,6 +146,15 @@ def test_an_error_in_one_question_is_its_own() -> None:
 def test_a_source_that_is_gone_has_answered_nothing() -> None:
     verdicts = told(Shelf(), source(limit(HOUR)), "id")
     assert [verdict.outcome for verdict in verdicts] == ["not_evaluated", "not_evaluated"]
+
+
+@pytest.mark.parametrize(("answer", "outcome", "codes"), [("[]", "passed", []), ("NULL", "not_evaluated", ["G506"])])
+def test_no_answer_about_cells_is_no_pass(answer: str, outcome: str, codes: list[str]) -> None:
+    check = SourceCheck(source="raw.t", question="cells", column="", severity="error")
+    question = SourceQuestion(checks=(check,), fields=(answer,), relation="t")
+    said = ask(Shelf(), question, stamp(AS_OF))  # type: ignore[arg-type]
+    assert [verdict.outcome for verdict in said] == [outcome]
+    assert [code for code, _, _ in reasons_against([check], said)] == codes
 
 
 def test_an_interrupt_is_no_answer() -> None:
