@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from interlock.engine.cases.promises import Promised, last_promised
 from interlock.engine.cases.reading import compile_offline
+from interlock.engine.compiler.check_parts import AS_OF
 from interlock.engine.compiler.compiled import Compiled, CompiledCheck, CompiledModel
 from interlock.engine.compiler.lineage import ColumnOf, Lineages
 from interlock.engine.compiler.lineage_kept import KeptLineages
@@ -19,6 +21,9 @@ from interlock.engine.runner.ground import Ground
 from interlock.engine.warehouse.duckdb import parser
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.machines.evidence import Difference, PromisedColumn
+
+_MOMENT: Final = re.compile(r"'[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]+\+00:00'")
+"""How the plan's time is put into a text."""
 
 
 class _Change(NamedTuple):
@@ -185,14 +190,16 @@ def _is_asked(check: CompiledCheck, promised: Promised) -> bool:
     own = check_sql.statement(check, rel)
     if own is not None:
         texts = [statement.text for item in items for statement in item.statements if statement.role == own.role]
-        return any(_words(text) == _words(own.text) for text in texts)
+        moving = AS_OF in check.moving
+        return any(_words(text, moving=moving) == _words(own.text, moving=moving) for text in texts)
     probe = check_sql.probe(check, rel, promised.as_of)
     return probe is None or any(probe.expression in statement.text for item in items for statement in item.statements)
 
 
-def _words(text: str) -> list[str]:
-    """Without comments, and however it is laid out."""
-    return [token.text for token in parser.tokens(text) if token.kind != "comment"]
+def _words(text: str, *, moving: bool) -> list[str]:
+    """Without comments, and however it is laid out; of a text that reads `$as_of`, without the times that may stand for it."""
+    words = [token.text for token in parser.tokens(text) if token.kind != "comment"]
+    return ["" if moving and _MOMENT.fullmatch(word) else word for word in words]
 
 
 def _difference(subject: str, change: _Change, downstream: tuple[str, ...]) -> Difference:

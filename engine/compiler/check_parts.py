@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from interlock.engine.compiler.checks import Draft
 from interlock.engine.compiler.compiled import CompiledModel
@@ -11,6 +12,9 @@ from interlock.engine.compiler.macros import Macros
 from interlock.engine.compiler.variables import Values
 from interlock.engine.project.project import Freshness
 from interlock.machines.records import digest_of
+
+AS_OF: Final = "`$as_of`"
+"""How a check says that it reads the plan's time."""
 
 
 def sources_named(drafted: Draft) -> tuple[str, ...]:

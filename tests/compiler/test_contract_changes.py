@@ -297,3 +297,14 @@ def test_its_own_checks_are_not_those_who_read_a_column(tmp_path: Path) -> None:
     shop.promise('[contract.columns.size]\n[[checks]]\nnot_null = ["size"]\n')
     (found,) = api.diff_contracts(api.open_context(shop.root, environment={})).differences
     assert found.remedy == "tell who reads it: it reaches b.more"
+
+
+def test_a_check_that_reads_the_time_of_the_plan_asks_the_same_at_another_time(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop")
+    dated = '[[checks]]\nname = "past"\nexpression = "id < {} OR $as_of > TIMESTAMPTZ \'2020-01-01\'"\n'
+    shop.promise("[contract.columns.size]\nprotected = true\n" + dated.format(5))
+    shop.run()
+    shop.promise("[contract.columns.size]\n" + dated.format(5))
+    assert shop.changes() == {"a.size": "any type (breaking)"}
+    shop.promise("[contract.columns.size]\nprotected = true\n" + dated.format(6))
+    assert shop.changes() == {"a.checks.past": "error, and it asks something else (breaking)"}
