@@ -1,4 +1,4 @@
-"""The strict base of every machine, and the only importer of the state machine library.
+"""The strict base of every machine; with `flat`, the only importer of the state machine library.
 
 The library's defaults swallow what a guard or an action raises, and ignore events that lead nowhere; here both are errors. A
 machine is pure: it gets the ledger's writer as a plain callable, and moves only after the writer has answered.
@@ -13,6 +13,7 @@ from statemachine import State, StateChart
 from statemachine.exceptions import TransitionNotAllowed
 
 from interlock.machines.evidence import Evidence, RefuseEvidence, Transition, Verdict
+from interlock.machines.flat import FlatEngine, is_flat
 from interlock.machines.guards import Dossier
 from interlock.machines.records import Record
 
@@ -55,6 +56,8 @@ class _Standing:
 
 _RESOLVED: Final[dict[type[StateChart[Any]], Any]] = {}
 """Each class's guards and actions, as the library resolved them."""
+_FLAT: Final[dict[type[StateChart[Any]], bool]] = {}
+"""Whether each class can do without the parts of the library that are for charts with depth."""
 
 
 class Machine(StateChart[Any]):
@@ -101,6 +104,13 @@ class Machine(StateChart[Any]):
             super(Machine, bare)._register_callbacks([])
             resolved = _RESOLVED[type(self)] = self._callbacks
         self._callbacks = resolved
+
+    def _get_engine(self) -> Any:
+        """The library's engine; for a chart without depth the one that takes the same steps without looking for it."""
+        flat = _FLAT.get(type(self))
+        if flat is None:
+            flat = _FLAT[type(self)] = is_flat(self, self._callbacks)
+        return FlatEngine(self, self._callbacks) if flat else super()._get_engine()  # type: ignore[no-untyped-call]
 
     def add_listener(self, *listeners: object) -> NoReturn:
         """Refused: what is resolved is shared by all instances of a class, so it would listen to all of them.

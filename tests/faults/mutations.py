@@ -87,6 +87,23 @@ OF_GUARDS = (
     holds(SOURCE, "source_cells_are_held", *scenario("file_sources_hold_their_cells")),
 )
 
+OF_STEPS = (
+    Mutation(
+        "no transition asks its guards",
+        "machines/flat.py",
+        "            if self._hanging.all(transition.cond.key, *positional, **named):",
+        "            if True:",
+        (f"{LIE}[contract_is_proved]", f"{LIE}[authority_permits]"),
+    ),
+    Mutation(
+        "a machine moves before its record is written",
+        "machines/flat.py",
+        "        said = self._hanging.call(transition.on.key, *positional, **named)\n        target = transition.target\n        machine.current_state_value = target.value",
+        "        target = transition.target\n        machine.current_state_value = target.value\n        said = self._hanging.call(transition.on.key, *positional, **named)",
+        ("tests/machines/test_flat.py::test_after_a_writer_that_raised_the_same_event_is_taken",),
+    ),
+)
+
 OF_AUTHORITY = (
     of_runner("a refusing row goes on", "authority", 'if finding.decision == "refuse":', "if False:", f"{ROWS}[A13]", f"{ROWS}[A3]"),
     of_runner(
@@ -408,7 +425,7 @@ OF_WRITING = (
     ),
 )
 
-MUTATIONS = (*OF_GUARDS, *OF_AUTHORITY, *OF_SETTLING, *OF_RESUMING, *OF_WRITING)
+MUTATIONS = (*OF_GUARDS, *OF_STEPS, *OF_AUTHORITY, *OF_SETTLING, *OF_RESUMING, *OF_WRITING)
 
 
 def play(mutation: Mutation, at: Path) -> str:
