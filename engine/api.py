@@ -40,7 +40,7 @@ from interlock.engine.results import (
 )
 
 if TYPE_CHECKING:
-    from interlock.engine.api_acts import accept_warehouse, adopt, archive, attach, reset
+    from interlock.engine.api_acts import accept_warehouse, adopt, archive, attach, compact_receipts, reset
     from interlock.engine.api_audit import (
         audit_bundle,
         audit_explain,
@@ -73,6 +73,7 @@ __all__ = [
     "audit_replay",
     "audit_verify",
     "check",
+    "compact_receipts",
     "compare",
     "compile_",
     "diagram",
@@ -101,7 +102,7 @@ __all__ = [
 _APART = {
     name: module
     for module, names in {
-        "interlock.engine.api_acts": ("accept_warehouse", "adopt", "archive", "attach", "reset"),
+        "interlock.engine.api_acts": ("accept_warehouse", "adopt", "archive", "attach", "compact_receipts", "reset"),
         "interlock.engine.api_audit": (
             *("audit_bundle", "audit_explain", "audit_log", "audit_log_stream", "audit_replay", "audit_verify"),
             *("diagram", "diagram_diff", "diagram_run", "lineage", "report"),

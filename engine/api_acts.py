@@ -71,3 +71,15 @@ def archive(ctx: Context, *, confirm: Confirm, reason: str) -> ActResult:
 
     ground = _ground(ctx, writes=True)
     return attending.archive(ground, confirm=confirm, reason=reason, where=_where(ground))
+
+
+def compact_receipts(ctx: Context, *, confirm: Confirm, reason: str) -> ActResult:
+    """Let receipts go from the warehouse that no head names and whose bodies the ledger holds.
+
+    Raises:
+        Refused: ledger and warehouse cannot be trusted, a run is open, or a receipt was altered.
+    """
+    from interlock.engine.cases import compacting  # noqa: PLC0415
+
+    ground = _ground(ctx, writes=True)
+    return compacting.compact(ground, confirm=confirm, reason=reason, where=_where(ground))

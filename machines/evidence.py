@@ -549,10 +549,23 @@ class ArchiveEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=T
     reason: str
 
 
+class CompactEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="compact_receipts"):
+    """A person lets receipts go whose bodies this ledger holds, before they go. Those that heads name stay."""
+
+    project: str
+    removed: int
+    kept: int
+    standing: tuple[str, ...]
+    """Others that stay: the last ones of relations that no head stands for any more."""
+    reason: str
+
+
 ModelEvidence: TypeAlias = VerifyEvidence | BootstrapEvidence | CommitEvidence | CheckpointEvidence | RefuseEvidence
 RunEvidence: TypeAlias = AuthorizeEvidence | StartEvidence | CloseEvidence | RefuseEvidence
 PlanEvidence: TypeAlias = CompileEvidence | SealEvidence | RefuseEvidence
-LedgerEvidence: TypeAlias = GenesisEvidence | TornEvidence | AcceptEvidence | ResetEvidence | AttachEvidence | ArchiveEvidence
+LedgerEvidence: TypeAlias = (
+    GenesisEvidence | TornEvidence | AcceptEvidence | ResetEvidence | AttachEvidence | ArchiveEvidence | CompactEvidence
+)
 Evidence: TypeAlias = ModelEvidence | RunEvidence | PlanEvidence | LedgerEvidence
 
 

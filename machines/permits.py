@@ -19,6 +19,7 @@ from interlock.machines.evidence import (
     CheckpointEvidence,
     CloseEvidence,
     CommitEvidence,
+    CompactEvidence,
     CompileEvidence,
     Entry,
     GenesisEvidence,
@@ -31,7 +32,7 @@ from interlock.machines.evidence import (
     VerifyEvidence,
 )
 
-Act: TypeAlias = Literal["genesis", "accept_warehouse", "reset"]
+Act: TypeAlias = Literal["genesis", "accept_warehouse", "reset", "compact_receipts"]
 
 
 class PermitDenied(Exception):  # noqa: N818 - the field's word: an answer about a permit, not a crash of one
@@ -154,6 +155,8 @@ def act_permit(written: Transition | Entry, record: str, statements: Collection[
             act = "accept_warehouse"
         case ResetEvidence():
             act = "reset"
+        case CompactEvidence():
+            act = "compact_receipts"
         case (
             TornEvidence()
             | AttachEvidence()

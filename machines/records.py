@@ -30,6 +30,11 @@ def declared(value: object) -> bytes:
     return _DECLARED.encode(value)
 
 
+def before(kind: str, version: int = 1) -> str:
+    """What the bytes of a kind are preceded by in their digest."""
+    return f"interlock:{kind}:{version}\n"
+
+
 def digest(kind: str, data: bytes, *, version: int = 1) -> str:
     """sha256 in hex of `data`, domain-separated by its kind, so that bytes of one kind never pass as another.
 
@@ -40,7 +45,7 @@ def digest(kind: str, data: bytes, *, version: int = 1) -> str:
     """
     begun = _BEGUN.get((kind, version))
     if begun is None:
-        begun = _BEGUN[kind, version] = hashlib.sha256(f"interlock:{kind}:{version}\n".encode())
+        begun = _BEGUN[kind, version] = hashlib.sha256(before(kind, version).encode())
     whole = begun.copy()
     whole.update(data)
     return whole.hexdigest()

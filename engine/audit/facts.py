@@ -16,6 +16,7 @@ from interlock.machines.evidence import (
     CheckpointEvidence,
     CloseEvidence,
     CommitEvidence,
+    CompactEvidence,
     CompileEvidence,
     Evidence,
     Found,
@@ -153,6 +154,10 @@ def _facts(evidence: Evidence) -> Iterator[tuple[str, str]]:
             yield "reason", evidence.reason
         case ArchiveEvidence():
             yield "closed up to", f"segment {evidence.segment}, record {evidence.sequence}, {_short(evidence.tip)}"
+            yield "reason", evidence.reason
+        case CompactEvidence():
+            yield "receipts", f"{evidence.removed} let go, {evidence.kept} kept"
+            yield "kept beside heads", _joined(_short(receipt) for receipt in evidence.standing)
             yield "reason", evidence.reason
         case CompileEvidence() | SealEvidence():
             yield "of a plan", "its history stands in the plan's file"

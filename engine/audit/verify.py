@@ -19,6 +19,7 @@ from interlock.machines.evidence import (
     CheckpointEvidence,
     CloseEvidence,
     CommitEvidence,
+    CompactEvidence,
     Found,
     Head,
     ReceiptBody,
@@ -73,11 +74,12 @@ class Word:
     accepted_sequence: int = 0
     accepted: set[str] = field(default_factory=set)
     """Receipts whose word was taken."""
+    let_go: set[str] = field(default_factory=set)
+    """Receipts that `receipts compact` may have taken out of the warehouse: what was written before it, but for what stays."""
 
     def hear(self, read: Read, replay: Replay) -> None:
         """Take a record that fits."""
         digest_, entry = read.numbered
-        del replay
         model = entry.subject.rpartition("#")[0].partition(":")[0]
         match entry.evidence:
             case CommitEvidence(receipt=Found() as found, anchor=anchor) if entry.machine == "model_run":
@@ -93,6 +95,9 @@ class Word:
             case AcceptEvidence() as evidence:
                 self.accepted_sequence = entry.sequence
                 self.accepted |= {taken.head.receipt for taken in evidence.heads if taken.head.receipt is not None}
+            case CompactEvidence() as evidence:
+                stay = {known.head.receipt for known in replay.fold.models.values()}.union(evidence.standing)
+                self.let_go |= {receipt for receipt, (_, _, anchor) in self.receipts.items() if anchor} - stay
             case _:
                 pass
         if entry.target == "bootstrapping":
@@ -127,11 +132,12 @@ def verify(word: Word, replay: Replay, flaws: Iterable[Flaw], reader: Reader, pr
     open_anchors = {anchor for anchor, attempt in fold.anchors.items() if not attempt.is_over}
     bodies: dict[str, ReceiptBody] = {}
     known_heads = {head.receipt for head in heads if head.receipt is not None}
-    receipts = list(_receipts(reader, project, word, open_anchors, known_heads, bodies))
+    seals = _query_seals(reader, project) if identity is not None else []
+    before_accepted = {seal.run for seal in seals if seal.serial <= fold.serial_accepted}
+    receipts = list(_receipts(reader, project, word, open_anchors, known_heads, before_accepted, bodies))
     counts["receipts"] = sum(isinstance(each, int) for each in receipts)
     found += [each for each in receipts if isinstance(each, Mismatch)]
     found += _heads(heads, {name: known.head for name, known in fold.models.items()}, bodies, open_anchors)
-    seals = _query_seals(reader, project) if identity is not None else []
     counts["seals"] = len(seals)
     found += _seals(seals, word, fold.since_close, set(fold.open), fold.serial_accepted, heads, replay)
     catalog = reader.catalog()
@@ -148,7 +154,13 @@ def verify(word: Word, replay: Replay, flaws: Iterable[Flaw], reader: Reader, pr
 
 
 def _receipts(
-    reader: Reader, project: str, word: Word, open_anchors: set[str], heads: set[str], bodies: dict[str, ReceiptBody]
+    reader: Reader,
+    project: str,
+    word: Word,
+    open_anchors: set[str],
+    heads: set[str],
+    before_accepted: set[str],
+    bodies: dict[str, ReceiptBody],
 ) -> Iterator[Mismatch | int]:
     """Every receipt of the warehouse beside the ledger, then every receipt of the ledger that is not there."""
     there: set[str] = set()
@@ -188,7 +200,9 @@ def _receipts(
             if anchor is not None and anchor != (model.partition(":")[0], run) and decoded.action != "move":
                 because = f"receipt {receipt[:12]} names the attempt of `{anchor[0]}` in run {anchor[1]}"
                 yield Mismatch(topic="receipts", subject=model, code="K709", because=because)
-            if receipt not in word.receipts and receipt not in word.checkpointed and decoded.anchor not in open_anchors:
+            # Of a run that had its seal before a person took the warehouse's word: what led to a head from there may have been let go.
+            known = receipt in word.receipts or receipt in word.checkpointed or run in before_accepted
+            if not known and decoded.anchor not in open_anchors:
                 strangers[receipt] = (model, decoded.anchor)
         if len(rows) < _BATCH:
             break
@@ -204,7 +218,7 @@ def _receipts(
             because=f"receipt {receipt[:12]} is {whose}: the ledger lost its end, or it is foreign",
         )
     for receipt, (model, sequence, _) in word.receipts.items():
-        if receipt not in there and sequence > word.accepted_sequence:
+        if receipt not in there and receipt not in word.let_go and sequence > word.accepted_sequence:
             yield Mismatch(
                 topic="receipts", subject=model, code="K703", because=f"receipt {receipt[:12]} of record {sequence} is not in the warehouse"
             )

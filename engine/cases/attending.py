@@ -17,7 +17,7 @@ from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnr
 from interlock.engine.ledger.writer import Ledger, LedgerError, own
 from interlock.engine.results import ActResult, Confirm
 from interlock.engine.runner.apply import Site, site
-from interlock.engine.runner.authority import demand
+from interlock.engine.runner.authority import Sight, demand
 from interlock.engine.runner.ground import Ground
 from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.session import refusal
@@ -80,14 +80,7 @@ def archive(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> A
         demand(sight, ground.target.name)
         if not isinstance(sight.ledger, LedgerWhole):
             return _acted("archive", ("there is no ledger yet",), "nothing", where)
-        if sight.fold.open:
-            raise refused(
-                "K745",
-                "a run is open",
-                because=f"run {next(iter(sight.fold.open))} has not ended",
-                remedy="run `interlock resume`, then archive",
-                subject=ground.target.name,
-            )
+        demand_ended(sight, ground.target.name, "archive")
         tip = sight.ledger.tip
         shown = [
             f"closes segment {tip.segment} at record {tip.sequence}, {tip.digest}",
@@ -103,6 +96,22 @@ def archive(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> A
         except OSError as error:
             raise LedgerError(str(error)) from error
         return _acted("archive", tuple(shown), "done", where)
+
+
+def demand_ended(sight: Sight, target: str, then: str) -> None:
+    """Stop where a run is open: what it wrote has no end on record yet.
+
+    Raises:
+        Refused: K745.
+    """
+    if sight.fold.open:
+        raise refused(
+            "K745",
+            "a run is open",
+            because=f"run {next(iter(sight.fold.open))} has not ended",
+            remedy=f"run `interlock resume`, then {then}",
+            subject=target,
+        )
 
 
 def _acted(act: str, shown: tuple[str, ...], outcome: Literal["done", "nothing", "refused"], where: Where) -> ActResult:

@@ -15,6 +15,7 @@ from interlock.engine.cli.drawing import register as register_drawings
 from interlock.engine.cli.imports import imports
 from interlock.engine.cli.ledgers import acted, ledger
 from interlock.engine.cli.pins import sources
+from interlock.engine.cli.receipts import receipts
 from interlock.engine.cli.reporting import register as register_report
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ register_drawings(app)
 register_report(app)
 app.add_typer(imports, name="import")
 app.add_typer(sources, name="sources")
+app.add_typer(receipts, name="receipts")
 
 
 @app.callback()

@@ -9,7 +9,7 @@ LISTS: Final = frozenset({"--select", "-s", "--exclude"})
 WITHOUT_POSITIONALS: Final = frozenset({"plan", "run", "compile", "check", "ls"})
 """Commands behind whose lists every further word can only be another value."""
 ON_CHANGE: Final = ("refuse", "rebuild", "continue")
-GROUPS: Final = frozenset({"ledger", "audit", "import", "sources"})
+GROUPS: Final = frozenset({"ledger", "audit", "import", "receipts", "sources"})
 
 
 class NotUnderstoodError(Exception):

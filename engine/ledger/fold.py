@@ -20,6 +20,7 @@ from interlock.machines.evidence import (
     CheckpointEvidence,
     CloseEvidence,
     CommitEvidence,
+    CompactEvidence,
     Entry,
     Evidence,
     Found,
@@ -57,6 +58,7 @@ MOVES: dict[str, dict[str, tuple[type, frozenset[tuple[str, str]]]]] = {
         "reset": (ResetEvidence, frozenset({("", "")})),
         "attach": (AttachEvidence, frozenset({("", "")})),
         "archive": (ArchiveEvidence, frozenset({("", "")})),
+        "compact_receipts": (CompactEvidence, frozenset({("", "")})),
     },
 }
 """By machine and event: the evidence, and the moves (from, to). A test holds it to the machines' classes."""
@@ -216,6 +218,8 @@ class Fold:
                 _require((evidence.sequence, evidence.tip) == (self.sequence, self.tip), "it was attached at another record than this")
             case ArchiveEvidence():
                 _require((evidence.sequence, evidence.tip) == (self.sequence, self.tip), "the segment that it closes ends elsewhere")
+            case CompactEvidence():
+                _require(not self.open, "receipts were let go while a run was open")
             case _:
                 raise Illegal(_WRONG_EVIDENCE)
 

@@ -24,6 +24,7 @@ from interlock.machines.evidence import (
     AcceptEvidence,
     ArchiveEvidence,
     AttachEvidence,
+    CompactEvidence,
     Entry,
     GenesisEvidence,
     ResetEvidence,
@@ -34,7 +35,9 @@ from interlock.machines.evidence import (
 SEGMENT_BYTES = 64 * 1024 * 1024
 """A segment that a line would make longer than this is left, and the line begins the next one."""
 
-OwnEvidence: TypeAlias = GenesisEvidence | TornEvidence | AcceptEvidence | ResetEvidence | AttachEvidence | ArchiveEvidence
+OwnEvidence: TypeAlias = (
+    GenesisEvidence | TornEvidence | AcceptEvidence | ResetEvidence | AttachEvidence | ArchiveEvidence | CompactEvidence
+)
 
 _CHUNK = 1024 * 1024
 
@@ -62,6 +65,8 @@ def own(project: str, evidence: OwnEvidence) -> Transition:
             event = "attach"
         case ArchiveEvidence():
             event = "archive"
+        case CompactEvidence():
+            event = "compact_receipts"
     return Transition(machine="ledger", subject=project, event=event, source="", target="", verdicts=(), evidence=evidence)
 
 

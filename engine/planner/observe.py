@@ -64,17 +64,20 @@ def read_published(reader: Reader, project: str, models: Sequence[str]) -> dict[
     return {**found, **{head.model: (head, body_of(row) if row is not None else None) for head, row in rows}}
 
 
+def left_behind(reader: Reader, project: str, catalog: Catalog, heads: Iterable[HeadRow]) -> tuple[ReceiptRow, ...]:
+    """The last receipts of ours that left relations with tokens that stand somewhere and are no head's."""
+    known = {head.token for head in heads}
+    tokens = sorted({seen.token for seen in catalog.relations.values() if seen.token is not None and seen.token not in known})
+    return tuple(reader.receipts_that_left(project, tokens)) if tokens else ()
+
+
 def strays_in(reader: Reader, project: str, catalog: Catalog, heads: Iterable[HeadRow]) -> dict[tuple[str, str], ReceiptBody]:
     """Relations that receipts of ours left and that no head stands for: a model that was given another schema or alias left them.
 
     Receipts are looked through only where a relation carries a token that is no head's, which is then named in every plan.
     """
-    known = {head.token for head in heads}
-    tokens = sorted({seen.token for seen in catalog.relations.values() if seen.token is not None and seen.token not in known})
-    if not tokens:
-        return {}
     found = {}
-    for row in reader.receipts_that_left(project, tokens):
+    for row in left_behind(reader, project, catalog, heads):
         body = body_of(row)
         schema, _, name = body.relation.lower().partition(".")
         seen = catalog.find(schema, name)

@@ -54,6 +54,7 @@ RESULTS: Final[dict[str, type[Result]]] = {
     "lineage": DrawnResult,
     "ls": ListResult,
     "plan": PlanResult,
+    "receipts compact": ActResult,
     "report": ReportResult,
     "reset": ActResult,
     "resume": RunResult,

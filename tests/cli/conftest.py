@@ -25,7 +25,7 @@ class StandIn:
         module = ModuleType("interlock.engine.api")
         for name in (
             *("init", "import_dbt", "compile_", "plan", "apply", "run", "check", "status", "show", "ls", "diff"),
-            *("adopt", "reset", "accept_warehouse", "compare", "explain", "resume", "attach", "archive", "doctor"),
+            *("adopt", "reset", "accept_warehouse", "compare", "explain", "resume", "attach", "archive", "compact_receipts", "doctor"),
             *("audit_log", "audit_log_stream", "audit_explain", "audit_replay", "audit_verify", "audit_bundle"),
             *("diagram", "diagram_run", "diagram_diff", "lineage", "report", "sources_pin", "sources_diff", "diff_contracts"),
         ):

@@ -204,6 +204,8 @@ def test_attach_takes_its_directory_and_archive_its_reason(api: Any, interlock_:
     assert (name, arguments[1], named["reason"]) == ("attach", Path("old.duckdb.interlock"), "moved")
     interlock_("ledger", "archive", "--yes", "--reason", "month")
     assert (api.called[0], api.called[2]["reason"]) == ("archive", "month")
+    interlock_("receipts", "compact", "--yes", "--reason", "a year of runs")
+    assert (api.called[0], api.called[2]["reason"]) == ("compact_receipts", "a year of runs")
 
 
 def test_what_init_says_next_can_be_pasted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -39,6 +39,11 @@ def as_it_is(root: Path) -> None:
     """Ledger and warehouse agree."""
 
 
+def with_earlier_receipts(root: Path) -> None:
+    assert world.command(root, "run").exit == 0
+    assert rows(root, "SELECT count(*) > count(DISTINCT model) FROM interlock.receipts") == [(True,)]
+
+
 def without_ledger(root: Path) -> None:
     shutil.rmtree(root / BESIDE)
 
@@ -62,6 +67,7 @@ ACTS: dict[str, tuple[Callable[[Path], None], tuple[str, ...]]] = {
     "accept": (without_ledger, ("ledger", "accept-warehouse", "--yes")),
     "accept a changed head": (with_a_changed_head, ("ledger", "accept-warehouse", "--yes")),
     "accept what is broken": (with_a_broken_ledger, ("ledger", "accept-warehouse", "--yes")),
+    "compact": (with_earlier_receipts, ("receipts", "compact", "--yes")),
     "reset": (as_it_is, ("reset", "--target", "dev", "--yes")),
 }
 

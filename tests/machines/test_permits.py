@@ -21,6 +21,7 @@ from interlock.machines.evidence import (
     AuthorityFinding,
     CheckPin,
     CommitEvidence,
+    CompactEvidence,
     Evidence,
     Found,
     GenesisEvidence,
@@ -224,6 +225,7 @@ ACTS: list[tuple[Evidence, str]] = [
     (GenesisEvidence(project="p", target="dev", ledger="l", warehouse="w"), "genesis"),
     (AcceptEvidence(project="p", ledger="l", warehouse="w", found=FINDING, heads=(), settled=(), reason="r"), "accept_warehouse"),
     (ResetEvidence(project="p", target="dev", relations=(), reason="r"), "reset"),
+    (CompactEvidence(project="p", removed=1, kept=1, standing=(), reason="r"), "compact_receipts"),
 ]
 
 
