@@ -8,7 +8,16 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from interlock.machines.acts import AcceptEvidence as AcceptEvidence
+from interlock.machines.acts import ArchiveEvidence as ArchiveEvidence
+from interlock.machines.acts import AttachEvidence as AttachEvidence
+from interlock.machines.acts import CompactEvidence as CompactEvidence
+from interlock.machines.acts import GenesisEvidence as GenesisEvidence
+from interlock.machines.acts import HeadTaken as HeadTaken
+from interlock.machines.acts import ResetEvidence as ResetEvidence
+from interlock.machines.acts import TornEvidence as TornEvidence
 from interlock.machines.records import Record
+from interlock.machines.values import AuthorityFinding as AuthorityFinding
 from interlock.machines.values import Column as Column
 from interlock.machines.values import Digests as Digests
 from interlock.machines.values import Fingerprint as Fingerprint
@@ -364,19 +373,6 @@ class ScopeItem(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     action: str
 
 
-class AuthorityFinding(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The row of the authority table that the facts matched, and the facts."""
-
-    row: str
-    ledger: str
-    identity: str
-    heads: str
-    decision: Literal["fresh", "finish_genesis", "proceed", "settle", "refuse"]
-    code: str
-    because: str
-    remedy: str
-
-
 class Difference(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Something that is not as planned."""
 
@@ -471,93 +467,6 @@ class SealEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True
     """compiled → sealed."""
 
     observations: tuple[Observation, ...]
-
-
-# --- the ledger's own records -----------------------------------------------------------------------------------------
-
-
-class GenesisEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="genesis"):
-    """The ledger's first record: whose it is, before any identity is written into the warehouse."""
-
-    project: str
-    target: str
-    ledger: str
-    warehouse: str
-
-
-class TornEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="torn"):
-    """A torn last line was copied aside and cut."""
-
-    bytes: int
-    kept_as: str
-    sha256: str
-
-
-class HeadTaken(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A head that was accepted as it stands."""
-
-    model: str
-    head: Head
-    digests: Digests | None
-
-
-class AcceptEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="accept_warehouse"):
-    """A person (or a CI target) took the warehouse's word."""
-
-    project: str
-    ledger: str
-    warehouse: str
-    found: AuthorityFinding
-    heads: tuple[HeadTaken, ...]
-    settled: tuple[str, ...]
-    """Runs that were open and are closed by this."""
-    reason: str
-    serial: int = 0
-    """Of the warehouse's last seal."""
-
-
-class ResetEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="reset"):
-    """A person starts over: the relations that go, before they go."""
-
-    project: str
-    target: str
-    relations: tuple[str, ...]
-    reason: str
-
-
-class AttachEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="attach"):
-    """A person brought a ledger beside the database that names it."""
-
-    project: str
-    ledger: str
-    sequence: int
-    """Of the newest record that it had where it was found."""
-    tip: str
-    origin: str
-    """Where it was found, as it was given."""
-    reason: str
-
-
-class ArchiveEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="archive"):
-    """Segments were closed: up to here they are only read, and are packed."""
-
-    project: str
-    segment: int
-    """The last one that is closed; its last record is the one of `sequence` and `tip`."""
-    sequence: int
-    tip: str
-    reason: str
-
-
-class CompactEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="compact_receipts"):
-    """A person lets receipts go whose bodies this ledger holds, before they go. Those that heads name stay."""
-
-    project: str
-    removed: int
-    kept: int
-    standing: tuple[str, ...]
-    """Others that stay: the last ones of relations that no head stands for any more."""
-    reason: str
 
 
 ModelEvidence: TypeAlias = VerifyEvidence | BootstrapEvidence | CommitEvidence | CheckpointEvidence | RefuseEvidence

@@ -1,6 +1,8 @@
-"""Values that evidence is made of: columns, digests, watermarks, ranges, heads."""
+"""Values that evidence is made of: columns, digests, watermarks, ranges, heads, and what was decided about authority."""
 
 from __future__ import annotations
+
+from typing import Literal
 
 from interlock.machines.records import Record
 
@@ -66,3 +68,16 @@ class Head(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     watermark: Watermark | None = None
     fingerprint: Fingerprint | None = None
     """Of its content, only where the model is guarded by it."""
+
+
+class AuthorityFinding(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The row of the authority table that the facts matched, and the facts."""
+
+    row: str
+    ledger: str
+    identity: str
+    heads: str
+    decision: Literal["fresh", "finish_genesis", "proceed", "settle", "refuse"]
+    code: str
+    because: str
+    remedy: str
