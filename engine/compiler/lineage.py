@@ -10,6 +10,7 @@ from interlock.engine.compiler.expansion import Bodies
 from interlock.engine.compiler.lineage_sidecars import asked_by
 from interlock.engine.compiler.names import Names, Node, Unresolved
 from interlock.engine.compiler.nullability import Nullability
+from interlock.engine.compiler.nullability_trees import is_lambda
 from interlock.engine.compiler.reading import Reading
 from interlock.engine.compiler.relations import Column, Columns, Env, Field, find
 from interlock.engine.project.project import Project, SeedFile
@@ -273,7 +274,7 @@ class _Walk:
                         query = entry["value"]["query_node"]
                         if self._looked.is_read(query):
                             yield from self._references(query)
-                elif isinstance(part, dict | list) and (kind, label) not in (("LAMBDA", "lhs"), ("STAR", "expr")):
+                elif isinstance(part, dict | list) and not (label == "lhs" and is_lambda(tree)) and (kind, label) != ("STAR", "expr"):
                     yield from self._references(part)
 
     def _origins(self, parts: Iterable[_Part]) -> frozenset[ColumnOf]:
@@ -329,8 +330,10 @@ class _Walk:
                     found = frozenset(columns)
                 return found | self._tree([part for label, part in tree.items() if label != "subquery"], env, rows=rows, bound=bound)
             case "LAMBDA":
-                names = frozenset(name.lower() for name in _names(tree.get("lhs")))
-                return self._tree(tree.get("expr"), env, rows=rows, bound=bound | names)
+                parameters = self._parameters(tree, env, bound)
+                if parameters is None:
+                    return self._tree([tree.get("lhs"), tree.get("expr")], env, rows=rows, bound=bound)
+                return self._tree(tree.get("expr"), env, rows=rows, bound=bound | parameters)
             case "FUNCTION" if tree.get("schema"):
                 found = self._called_on(tree, env, bound, rows=rows)
         for label, part in tree.items():
@@ -340,6 +343,31 @@ class _Walk:
             elif isinstance(part, dict | list):
                 found |= self._tree(part, env, rows=rows, bound=bound)
         return found
+
+    def _parameters(self, tree: Tree, env: Env, bound: frozenset[str]) -> frozenset[str] | None:
+        """The parameters of a lambda; nothing where it is none: `payload -> '$.a'` takes a field of JSON, and its tree is the same.
+
+        The engine takes an arrow for a lambda only where a setting says so; then its parameters mean nothing else that is there.
+        """
+        left: Tree = tree.get("lhs", {})
+        named = list(self._references(left))
+        names = [reference.get("column_names", []) for reference in named]
+        plain = left.get("type") == "COLUMN_REF" or left.get("function_name") == "row"
+        if not is_lambda(tree) and not (plain and all(self._means_nothing(each, env, bound) for each in names)):
+            return None
+        self._followed.update(map(id, named))
+        return frozenset(name.lower() for each in names for name in each)
+
+    @staticmethod
+    def _means_nothing(names: list[str], env: Env, bound: frozenset[str]) -> bool:
+        if len(names) != 1 or names[0].lower() in bound or find(names, env) is not None:
+            return False
+        scope: Env | None = env
+        while scope is not None:
+            if scope.rows.star is None or any(binding.name == names[0].lower() for binding in scope.rows.bindings):
+                return False
+            scope = scope.outer
+        return True
 
     def _called_on(self, call: Tree, env: Env, bound: frozenset[str], *, rows: bool) -> frozenset[_Part]:
         """In `word.upper()` a column stands where a schema may stand."""
@@ -393,17 +421,6 @@ _ROWS = frozenset({"filter", "filter_expr", "order_bys", "orders", "partitions",
 _SCHEMAS = frozenset({"main", "pg_catalog"})
 """Where functions of the engine stand."""
 _CLOCKS = frozenset({"current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"})
-
-
-def _names(tree: Any) -> Iterator[str]:
-    if isinstance(tree, list):
-        for part in tree:
-            yield from _names(part)
-    elif isinstance(tree, dict):
-        yield from tree.get("column_names", ())
-        for part in tree.values():
-            if isinstance(part, dict | list):
-                yield from _names(part) if not isinstance(part, list) or not part or not isinstance(part[0], str) else ()
 
 
 def _reached(models: Iterable[ModelLineage], columns: set[ColumnOf]) -> Iterator[Reached]:

@@ -46,6 +46,15 @@ def is_null(tree: Tree) -> bool:
     return tree.get("type") == "VALUE_CONSTANT" and tree.get("literal", {}).get("kind") == "NULL_LITERAL"
 
 
+def is_lambda(tree: Tree) -> bool:
+    """Whether it is a lambda for certain: `a -> b` has the same tree, and takes a field of JSON.
+
+    >>> is_lambda({"type": "LAMBDA", "syntax_type": "SINGLE_ARROW"})
+    False
+    """
+    return tree.get("type") == "LAMBDA" and tree.get("syntax_type") == "LAMBDA_KEYWORD"
+
+
 def is_text_type(tree: Tree) -> bool:
     """Whether a cast makes text, or JSON, of its value."""
     expression = tree.get("type_expr", {})

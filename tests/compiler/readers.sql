@@ -297,3 +297,17 @@ select list_transform(tags, lambda t: t.upper()) as c from raw.customers
 select main.upper(status) as c from raw.orders
 -- : reads an aggregate that is called on a column
 select amount.sum() as c from raw.orders
+-- : reads a field of json
+select id, (status -> '$.a') as v from raw.orders
+-- : reads a field of a field of json
+select o.id, o.status -> 'a' -> 'b' ->> 'c' as v from raw.orders as o
+-- : reads json where rows are filtered
+select id from raw.orders where (status -> 'a')::varchar = '1'
+-- : reads json by a column
+select c.name, (c.name -> (o.status -> 'a')::varchar) as v from raw.customers as c join raw.orders as o on c.id = o.customer
+-- : reads json inside of a lambda
+select name, list_transform(tags, lambda t: name -> t) as v from raw.customers
+-- : reads what a lambda has a parameter of the name of
+select name, list_transform(tags, lambda name: name -> 'a') as v, (name -> 'a') as w from raw.customers
+-- : reads json of a CTE
+with q as (select id, status as payload from raw.orders) select q.payload -> '$.x' as x from q
