@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from interlock.engine.compiler.nullability_expressions import Expressions
 from interlock.engine.compiler.nullability_functions import table as functions_table
+from interlock.engine.compiler.nullability_groups import group_key, may_be_one_group, places_of
 from interlock.engine.compiler.nullability_joins import joined
 from interlock.engine.compiler.nullability_modifiers import at_place, modified
 from interlock.engine.compiler.nullability_pivots import pivoted, unpivoted
@@ -255,6 +256,8 @@ class Nullability:
         grouped = is_grouped(node) or "having" in node or self._has_aggregate(node)
         if grouped:
             env = self._grouped(node, env)
+        elif may_be_one_group(node, rows, self.expressions.is_aggregate):
+            env = self._of_no_rows(env, None)
         for role in ("having", "qualify"):
             condition = node.get(role)
             if condition is not None:
@@ -398,16 +401,16 @@ class Nullability:
             self.conditions.append(("group", key, before))
         if not sets:
             empty = not (node.get("aggregate_handling") == "FORCE_AGGREGATES" and self._has_key(node.get("select_list", []))) and not keys
-            return self._after(before, before.facts, Grouping(before, empty, opaque=False, kept=NO_FACTS), keep=True)
+            return self._whole(before, empty=empty)
         empty = any(not each for each in sets)
         if len(sets) == 1:
-            return self._after(before, before.facts, Grouping(before, empty, opaque=False, kept=NO_FACTS), keep=True)
+            return self._whole(before, empty=empty)
         everywhere = set(sets[0]).intersection(*sets[1:])
         kept: set[Any] = set()
         nulled: set[Any] = {None}
         opaque = False
         for index, key in enumerate(keys):
-            found = self._group_key(key, node.get("select_list", []), before)
+            found = group_key(key, node.get("select_list", []), before)
             if index not in everywhere:
                 if isinstance(found, Column):
                     nulled.add(found.number)
@@ -418,31 +421,19 @@ class Nullability:
             elif found is not None and self.expressions.never_null(found, before):
                 kept.add(self.expressions.key(found, before))
         facts: Facts = frozenset(kept - nulled)
-        return self._after(before, facts, Grouping(before, empty, opaque=opaque, kept=facts), keep=False)
+        rows = before.rows._replace(pads=(), facts=NO_FACTS)
+        return Env(rows, facts, before.outer, aliases=before.aliases, grouping=Grouping(before, empty, opaque=opaque, kept=facts))
 
-    def _after(self, before: Env, facts: Facts, grouping: Grouping, *, keep: bool) -> Env:
-        rows = before.rows if keep else before.rows._replace(pads=(), facts=NO_FACTS)
-        return Env(rows, facts, before.outer, aliases=before.aliases, grouping=grouping)
+    def _whole(self, before: Env, *, empty: bool) -> Env:
+        grouping = Grouping(before, empty, opaque=False, kept=NO_FACTS)
+        if empty:
+            return self._of_no_rows(before, grouping)
+        return Env(before.rows, before.facts, before.outer, aliases=before.aliases, grouping=grouping)
 
-    def _group_key(self, key: Tree, items: list[Tree], env: Env) -> Column | Tree | None:
-        """A column, or an expression, that rows are grouped by; nothing where it is not sure which."""
-        if key.get("type") == "VALUE_CONSTANT":
-            literal = key.get("literal", {})
-            if literal.get("kind") != "INTEGER":
-                return key
-            index = int(literal.get("text", "0")) - 1
-            if any(item.get("type") == "STAR" for item in items) or not 0 <= index < len(items):
-                return None
-            key = items[index]
-        if key.get("type") != "COLUMN_REF":
-            return key
-        names = key.get("column_names", [])
-        found = find(names, env)
-        if isinstance(found, Column):
-            alias = env.aliases.get(names[0].lower()) if len(names) == 1 else None
-            same = alias is None or (alias.get("type") == "COLUMN_REF" and find(alias["column_names"], env) is found)
-            return found if same else None
-        return found if isinstance(found, dict) else None
+    def _of_no_rows(self, before: Env, grouping: Grouping | None) -> Env:
+        """Where a row may come of no rows: what holds of rows says nothing of it, neither of constants nor of columns further out."""
+        rows = before.rows._replace(pads=(), facts=NO_FACTS, alternatives=())
+        return Env(rows, NO_FACTS, before.outer, aliases=before.aliases, grouping=grouping)
 
     def _has_key(self, items: list[Tree]) -> bool:
         """Whether GROUP BY ALL has something to group by: an item without aggregate that reads a column."""
@@ -451,8 +442,7 @@ class Nullability:
         )
 
     def _has_aggregate(self, node: Tree) -> bool:
-        places = [*node.get("select_list", []), node.get("having"), node.get("qualify")]
-        return any(True for place in places if place is not None for _ in self._aggregate_calls(place))
+        return any(True for place in places_of(node) for _ in self._aggregate_calls(place))
 
     def _aggregate_calls(self, tree: Tree) -> Iterable[Tree]:
         return (part for part in self._inside(tree) if self.expressions.is_aggregate(part))

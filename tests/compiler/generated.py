@@ -326,6 +326,8 @@ class Writer:
                 f"SELECT {inner}.a AS p, {column} AS q FROM u AS {inner} WHERE {column} > {inner}.x",
                 f"SELECT {inner}.a AS p, max({inner}.x) AS q FROM u AS {inner} WHERE {inner}.b = {column} GROUP BY {inner}.a",
                 f"SELECT i AS p, {column} AS q FROM unnest([{column}, 1]) AS e(i)",
+                f"SELECT count(*) AS p, {column} AS q FROM u AS {inner} WHERE {inner}.b = {column}",
+                f"SELECT coalesce(max({inner}.x), {column}) AS p, {column} + 1 AS q FROM u AS {inner} WHERE {inner}.b > {column}",
             )
         )
         join = self.chance.choice((", LATERAL ({}) AS {}", " LEFT JOIN LATERAL ({}) AS {} ON true", " JOIN LATERAL ({}) AS {} ON true"))

@@ -143,6 +143,12 @@ def _as_seen_once(self: Nullability, node: Any, outer: Any) -> Any:
     return self.query(node["left"], outer) and rename(self.query(node["left"], outer) or (), node.get("aliases", ()))
 
 
+def _of_rows(self: Nullability, before: Env, grouping: Any) -> Env:
+    """As if a group always had a row."""
+    del self
+    return Env(before.rows, before.facts, before.outer, aliases=before.aliases, grouping=grouping)
+
+
 def _never_null_columns(original: Callable[..., Any]) -> Callable[..., Any]:
     def changed(*arguments: Any) -> Any:
         columns = original(*arguments)
@@ -186,6 +192,8 @@ MUTANTS: Final[dict[str, tuple[Any, str, Any]]] = {
     "an outer join": (nullability_joins, "_padded", _holds_unpadded),
     "a set operation": (nullability, "side_by_side", _any_branch),
     "grouping sets": (Nullability, "_grouped", _grouped_once),
+    "one group of no rows": (Nullability, "_of_no_rows", _of_rows),
+    "an aggregate of a subquery": (nullability, "may_be_one_group", lambda *_: False),
     "or": (rules, "common_to", _union_for_or),
     "false as true": (Expressions, "if_false", Expressions.if_true),
     "kinds of values": (Expressions, "_same_kinds", _never),
