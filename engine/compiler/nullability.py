@@ -20,6 +20,7 @@ from interlock.engine.compiler.nullability_trees import (
     EXPANDING,
     STAR_KEYS,
     arguments_of,
+    by_pattern,
     expanding,
     is_grouped,
     is_list,
@@ -322,8 +323,9 @@ class Nullability:
             columns[place].also = frozenset(index for index, other in enumerate(numbers) if index != place and other in facts)
 
     def _item(self, item: Tree, env: Env) -> list[Column] | None:
-        if item.get("type") == "STAR":
-            return self._star(item, env)
+        star = item if item.get("type") == "STAR" else by_pattern(item)
+        if star is not None:
+            return self._star(star, env)
         if self._expands(item) and item.get("type") == "FUNCTION" and not is_list(arguments_of(item), env):
             return None
         stars = [part for part in self._inside(item) if part["type"] == "STAR"]

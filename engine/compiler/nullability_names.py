@@ -99,6 +99,12 @@ def _matches(text: Value, pattern: Value) -> bool:
     return re.search(pattern, text) is not None
 
 
+def _matches_whole(text: Value, pattern: Value) -> bool:
+    if not isinstance(text, str) or not isinstance(pattern, str) or not PATTERN.fullmatch(pattern):
+        raise _UnknownError
+    return re.fullmatch(pattern, text) is not None
+
+
 def _of_texts(function: Callable[[str, str], bool]) -> Callable[..., bool]:
     def asked(text: Value, other: Value) -> bool:
         if not isinstance(text, str) or not isinstance(other, str):
@@ -132,6 +138,7 @@ _FUNCTIONS: Final[Mapping[str, Callable[..., Value]]] = {
     "length": _length,
     "lower": _lower,
     "prefix": _of_texts(str.startswith),
+    "regexp_full_match": _matches_whole,
     "regexp_matches": _matches,
     "starts_with": _of_texts(str.startswith),
     "suffix": _of_texts(str.endswith),

@@ -55,6 +55,18 @@ def is_lambda(tree: Tree) -> bool:
     return tree.get("type") == "LAMBDA" and tree.get("syntax_type") == "LAMBDA_KEYWORD"
 
 
+def by_pattern(item: Tree) -> Tree | None:
+    """`* LIKE 'a%'` as the COLUMNS that it is short for; nothing for any other expression."""
+    arguments = arguments_of(item) if item.get("type") == "FUNCTION" and not item.get("alias") else []
+    if not arguments or arguments[0].get("type") != "STAR" or arguments[0].get("columns"):
+        return None
+    name = {"type": "COLUMN_REF", "column_names": ["name"]}
+    holds = {**item, "arguments": [{"expression": each} for each in (name, *arguments[1:])]}
+    pick = {"type": "LAMBDA", "lhs": name, "expr": holds, "syntax_type": "LAMBDA_KEYWORD"}
+    expression = {"function_name": "list_filter", "arguments": [{"expression": {"type": "STAR"}}, {"expression": pick}]}
+    return {**arguments[0], "columns": True, "expr": expression}
+
+
 def is_text_type(tree: Tree) -> bool:
     """Whether a cast makes text, or JSON, of its value."""
     expression = tree.get("type_expr", {})

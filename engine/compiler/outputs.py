@@ -1,11 +1,11 @@
-"""Names of output columns, as far as a tree says them: for set operations by position, and for columns that read `$as_of`."""
+"""Names of output columns, as far as a tree says them: for columns without a name, for set operations, and for what reads `$as_of`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
-from interlock.engine.compiler.reading import Cte, Problem, Reading, first_offset, offset_of
+from interlock.engine.compiler.reading import Cte, Reading, first_offset, offset_of
 from interlock.engine.warehouse.duckdb.parser import Tree
 
 
@@ -95,9 +95,11 @@ class OutputNames:
                 replaced = {each.get("key", "").lower() for each in item.get("replace_list", ()) if isinstance(each, dict)}
                 found += [output for output in rows if output.name.lower() not in excluded or output.name.lower() in replaced]
                 continue
+            if _has_star(item):
+                return None  # several, of which each has its own name
             names = item.get("column_names", ())
             name = item.get("alias") or (names[-1] if names else "")
-            found.append(Output(name, _reads_as_of(item, tainted), "" if name else _only_column(item)))
+            found.append(Output(name, _reads_as_of(item, tainted), "" if name else only_column(item)))
         return tuple(found)
 
     def _from(self, table: Tree) -> Outputs:
@@ -148,39 +150,6 @@ class OutputNames:
         return frozenset(output.name.lower() for output in rows or () if output.as_of)
 
 
-def misplaced(reading: Reading, outputs: OutputNames) -> list[Problem]:
-    """Set operations by position whose branches have the same names in another order."""
-    found: list[Problem] = []
-    for node, _ in reading.set_operations:
-        branches = [outputs.of(child) for child in node.get("children", ())]
-        first = branches[0] if branches else None
-        for child, branch in zip(node.get("children", ())[1:], branches[1:], strict=True):
-            if first is None or branch is None:
-                continue
-            here = [output.likely.lower() for output in first]
-            there = [output.likely.lower() for output in branch]
-            if _crossed(here, there):
-                operation = str(node.get("setop_type", "UNION")).replace("_", " ")
-                found.append(
-                    Problem(
-                        "L226",
-                        f"{operation} puts columns of other names together",
-                        f"it goes by position: ({', '.join(here)}) beside ({', '.join(there)})",
-                        "write UNION BY NAME, or name the columns in one order"
-                        if operation == "UNION"
-                        else "name the columns in one order",
-                        first_offset(child.get("select_list", [])) or first_offset(child),
-                    )
-                )
-    return found
-
-
-def _crossed(here: list[str], there: list[str]) -> bool:
-    """Whether a column stands where the other side has one of another name, and both sides have both names."""
-    pairs = [(one, other) for one, other in zip(here, there, strict=False) if one and other and one != other]
-    return any(one in there and other in here for one, other in pairs)
-
-
 def unnamed(reading: Reading) -> list[tuple[int, int | None]]:
     """Top-level items without a name of their own: their index and offset. Of a set operation the first branch names them."""
     node = reading.root
@@ -188,13 +157,14 @@ def unnamed(reading: Reading) -> list[tuple[int, int | None]]:
         node = node["children"][0]
     found: list[tuple[int, int | None]] = []
     for index, item in enumerate(node.get("select_list", ())):
-        named = item.get("alias") or item.get("type") in {"COLUMN_REF", "STAR", "POSITIONAL_REFERENCE"} or _has_columns(item)
+        named = item.get("alias") or item.get("type") in {"COLUMN_REF", "STAR", "POSITIONAL_REFERENCE"} or _has_star(item)
         if not named:
             found.append((index, offset_of(item) if offset_of(item) is not None else first_offset(item)))
     return found
 
 
-def _only_column(value: Any) -> str:
+def only_column(value: Any) -> str:
+    """The only column that an expression is made of; empty where there are several, or none."""
     found = set(_columns_in(value))
     return found.pop() if len(found) == 1 else ""
 
@@ -211,11 +181,12 @@ def _columns_in(value: Any) -> Iterator[str]:
                 yield from _columns_in(part)
 
 
-def _has_columns(value: Any) -> bool:
+def _has_star(value: Any) -> bool:
+    """Whether an expression stands for one of each column that COLUMNS, or `* LIKE`, picks: then it has the column's name."""
     if isinstance(value, list):
-        return any(_has_columns(part) for part in value)
-    if isinstance(value, dict):
-        return (value.get("type") == "STAR" and bool(value.get("columns"))) or any(_has_columns(part) for part in value.values())
+        return any(_has_star(part) for part in value)
+    if isinstance(value, dict) and value.get("type") != "SUBQUERY":
+        return value.get("type") == "STAR" or any(_has_star(part) for part in value.values())
     return False
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, assert_never
 
 from interlock.engine.compiler.names import Node
@@ -22,6 +23,8 @@ from interlock.engine.project.project import (
 from interlock.engine.warehouse.duckdb.parser import Tree
 
 if TYPE_CHECKING:
+    from interlock.engine.compiler.analysis import Analysis
+    from interlock.engine.compiler.reading import Reading
     from interlock.engine.compiler.unit import Surroundings, Unit
 
 
@@ -98,6 +101,21 @@ def statement_of(unit: Unit, around: Surroundings, premise: Premise = PROMISED) 
         settings=around.settings,
         may_hold_json=holds_json,
     )
+
+
+def columns_in(reading: Reading, analysis: Analysis, around: Surroundings) -> Callable[[Tree], Columns]:
+    """The names of the columns of a statement's queries, as the pass that follows rows finds them. Nothing is proved of them."""
+    by_reference = {place.reference: place.node for place in analysis.places}
+
+    def known(table: Tree) -> Columns:
+        reference = reading.reference_of(table)
+        node = by_reference.get(reference) if reference is not None else None
+        columns = around.columns_of(node) if node is not None else None
+        return None if columns is None else tuple(Column(column.name, type=column.type) for column in columns)
+
+    macros = {name: macro.statement for name, macro in around.context.macros.by_name.items()}
+    looked = Nullability(reading, known, aggregates=around.aggregates, macros=macros, may_hold_json=False)
+    return lambda node: looked.query(node, None)
 
 
 def relation_never_null(node: Node, around: Surroundings, premise: Premise = PROMISED) -> frozenset[str]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from interlock.engine.compiler.analysis import Analysis, Context
+from interlock.engine.compiler.branches import misplaced
 from interlock.engine.compiler.checks import Draft, draft
 from interlock.engine.compiler.columns import look_at_columns
 from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel, CompiledSource, RestrictedSpan
@@ -19,8 +20,9 @@ from interlock.engine.compiler.keys import floats_in, query_shape, unsettled_in
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.order import PICKS
 from interlock.engine.compiler.order_shapes import Shape
-from interlock.engine.compiler.outputs import Output, OutputNames, misplaced
-from interlock.engine.compiler.proofs import GIVEN, NOTHING, PROMISED, TABLES, Premise, query_never_null
+from interlock.engine.compiler.outputs import Output, OutputNames
+from interlock.engine.compiler.proofs import GIVEN, NOTHING, PROMISED, TABLES, Premise, columns_in, query_never_null
+from interlock.engine.compiler.reading import Reading
 from interlock.engine.compiler.reliance import reaches_a_promise, rests_on_sources
 from interlock.engine.compiler.restrict import spans_of
 from interlock.engine.compiler.text import Spliced, Text
@@ -356,6 +358,13 @@ class Unit:
         reading = analysis.reading
         if reading is None or not (reading.set_operations or "as_of" in analysis.variables or self._reads_as_of(analysis, around)):
             return None
+        if reading.set_operations:
+            whole = analysis.expanded or reading
+            for problem in misplaced(whole, self._named(whole, analysis, around), columns_in(whole, analysis, around)):
+                analysis.finding(problem.code, problem.summary, problem.because, problem.remedy, problem.offset)
+        return self._named(reading, analysis, around).root()
+
+    def _named(self, reading: Reading, analysis: Analysis, around: Surroundings) -> OutputNames:
         by_reference = {place.reference: place.node for place in analysis.places}
 
         def known(table: Tree) -> tuple[Output, ...] | None:
@@ -372,10 +381,7 @@ class Unit:
             )
             return tuple(Output(column.name, column.name in moving) for column in columns)
 
-        outputs = OutputNames(reading, known)
-        for problem in misplaced(reading, outputs):
-            analysis.finding(problem.code, problem.summary, problem.because, problem.remedy, problem.offset)
-        return outputs.root()
+        return OutputNames(reading, known)
 
     def _reads_as_of(self, analysis: Analysis, around: Surroundings) -> bool:
         units = [around.units.get(node.name) for node in analysis.nodes() if node.kind == "model"]

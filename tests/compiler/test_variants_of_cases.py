@@ -14,6 +14,18 @@ FOUND = {
         "select id, AMOUNT from raw.orders except select Amount, ID from raw.orders",
         "with a as (select id, amount from raw.orders union all select amount, id from raw.orders) select id from a",
         "select id from raw.orders where id in (select id from (select id, amount from raw.orders union select amount, id from raw.orders))",
+        "select * from (values (1, 2)) v(a, b) union all select * from (values (3, 4)) w(b, a)",
+        "select * from range(3) a(i), range(2) b(k) union all select * from (values (1, 2)) w(k, i)",
+        (
+            "select * exclude (name, ratio, naive, tags, place, status, ordered_at, day) from raw.orders join raw.customers using (id) "
+            "union all select customer, id, amount from raw.orders"
+        ),
+        "select * from (select id, amount from raw.orders) natural join (select id, name from raw.customers) union all select amount, id, status from raw.orders",
+        (
+            "select id, amount from (select * from raw.orders semi join raw.customers using (id)) union all "
+            "select * exclude (customer, status, ordered_at, day) rename (amount as id, id as amount) from raw.orders"
+        ),
+        "select columns('^(id|amount)$') from raw.orders union all select columns('id|amount') from (select amount, id from raw.orders)",
     ],
     "L227": [
         "select '2025-01-01T08:00:00+08'::timestamp as x",
@@ -47,6 +59,12 @@ NOT_FOUND = [
     "values (1, 2), (3, 4)",
     "select col0 as a from (values (1, 2))",
     "select null as x union all select 1",
+    "select * from (values (1, 2)) v(a, b) union all select * from (values (3, 4)) w(a, b)",
+    "select * from (values (1, 2)) v(a, b) union all select * from (values (3, 4)) w(b, c)",
+    "select * from raw.orders semi join raw.customers using (id) union all select * from raw.orders",
+    "select * like 'i%' from raw.orders",
+    "select * similar to '(id|customer)' from raw.orders union all select id, customer from raw.orders",
+    "select orders.* ilike '%D' from raw.orders",
     "select 1 as a;; -- the end",
 ]
 
