@@ -402,7 +402,10 @@ class Nullability:
         for key in keys:
             self.conditions.append(("group", key, before))
         if not sets:
-            empty = not (node.get("aggregate_handling") == "FORCE_AGGREGATES" and self._has_key(node.get("select_list", []))) and not keys
+            empty = (
+                not (node.get("aggregate_handling") == "FORCE_AGGREGATES" and self._has_key(node.get("select_list", []), before))
+                and not keys
+            )
             return self._whole(before, empty=empty)
         empty = any(not each for each in sets)
         if len(sets) == 1:
@@ -437,10 +440,14 @@ class Nullability:
         rows = before.rows._replace(pads=(), facts=NO_FACTS, alternatives=())
         return Env(rows, NO_FACTS, before.outer, aliases=before.aliases, grouping=grouping)
 
-    def _has_key(self, items: list[Tree]) -> bool:
-        """Whether GROUP BY ALL has something to group by: an item without aggregate that reads a column."""
+    def _has_key(self, items: list[Tree], before: Env) -> bool:
+        """Whether GROUP BY ALL has something to group by: an item without aggregate that reads a column of these rows itself."""
+        own = Env(before.rows, NO_FACTS, None)
         return any(
-            item.get("type") != "STAR" and not list(self._aggregate_calls(item)) and any(True for _ in references(item)) for item in items
+            item.get("type") != "STAR"
+            and not list(self._aggregate_calls(item))
+            and any(part["type"] == "COLUMN_REF" and find(part.get("column_names", []), own) is not None for part in self._inside(item))
+            for item in items
         )
 
     def _has_aggregate(self, node: Tree) -> bool:
