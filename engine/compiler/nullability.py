@@ -24,6 +24,7 @@ from interlock.engine.compiler.nullability_trees import (
     expanding,
     is_grouped,
     is_list,
+    is_one_column,
     is_true,
     own_name,
     plain_modifiers,
@@ -326,7 +327,8 @@ class Nullability:
         star = item if item.get("type") == "STAR" else by_pattern(item)
         if star is not None:
             return self._star(star, env)
-        if self._expands(item) and item.get("type") == "FUNCTION" and not is_list(arguments_of(item), env):
+        function = item.get("type") == "FUNCTION" and self._expands(item)
+        if function and not is_one_column(item, expands=self._is_expanding(item), env=env, macros=self._macros):
             return None
         stars = [part for part in self._inside(item) if part["type"] == "STAR"]
         if not stars:
@@ -343,6 +345,8 @@ class Nullability:
         if tree.get("type") == "COLUMN_REF":
             found = find(tree.get("column_names", []), env)
             kind = found.type if isinstance(found, Column) else None
+        elif is_list(tree, env, self._macros):
+            kind = "[]"
         column = Column(
             name,
             never_null=self.expressions.never_null(tree, env),
@@ -551,7 +555,7 @@ class Nullability:
     def _table_function(self, table: Tree, outer: Env | None) -> Columns:
         name = table.get("function", {}).get("function_name", "").lower()
         around = outer if outer is not None else Env(NO_ROWS, NO_FACTS, None)
-        if name == "unnest" and name not in self._macros and is_list(arguments_of(table["function"]), around):
+        if name == "unnest" and is_one_column(table["function"], expands=True, env=around, macros=self._macros):
             ordinality = (Column("ordinality", never_null=True),) if table.get("with_ordinality") else ()
             return (Column(name, expression=(table["function"], around)), *ordinality)
         if name in self._macros or name not in _RANGES or any("name" in each for each in table["function"].get("arguments", ())):

@@ -27,6 +27,18 @@ STAR_KEYS: Final = frozenset(
     }
 )
 """What a `*` may hold; with anything else in it the columns that it stands for are not known."""
+_LISTS: Final = frozenset(
+    {
+        *(f"{kind}_{what}" for kind in ("list", "array") for what in ("agg", "append", "apply", "cat", "concat", "distinct", "filter")),
+        *(f"{kind}_{what}" for kind in ("list", "array") for what in ("grade_up", "intersect", "prepend", "push_back", "push_front")),
+        *(f"{kind}_{what}" for kind in ("list", "array") for what in ("resize", "reverse", "reverse_sort", "select", "sort")),
+        *(f"{kind}_{what}" for kind in ("list", "array") for what in ("transform", "value", "where", "zip")),
+        *("apply", "filter", "flatten", "generate_series", "json_keys", "list", "list_pack", "map_entries", "map_keys", "map_values"),
+        *("range", "regexp_extract_all", "regexp_split_to_array", "split", "str_split", "str_split_regex", "string_split"),
+        *("string_split_regex", "string_to_array"),
+    }
+)
+"""Functions and aggregates that give a list, whatever they are given."""
 _LENGTH_OF_TIME: Final = re.compile(r"\d+(\.\d+)? [a-z]+", re.IGNORECASE)
 
 
@@ -149,15 +161,37 @@ def references(tree: Any) -> Iterable[list[str]]:
                 yield from references(part)
 
 
-def is_list(arguments: list[Tree], env: Env) -> bool:
-    """Whether an argument of `unnest` is surely a list of values that are no structs, so that one column comes of it."""
-    if len(arguments) != 1:
-        return False
-    tree = arguments[0]
-    if tree.get("type") == "FUNCTION":
-        return tree.get("function_name") in {"list_value", "range", "generate_series", "string_split", "split", "str_split"}
-    found = find(tree.get("column_names", []), env) if tree.get("type") == "COLUMN_REF" else None
-    return isinstance(found, Column) and found.type is not None and found.type.endswith("[]")
+def is_list(tree: Tree, env: Env, macros: frozenset[str]) -> bool:
+    """Whether a value is surely a list, so that `unnest` makes one column of it, and not one of each field of a struct."""
+    match tree.get("type"):
+        case "FUNCTION":
+            name = tree.get("function_name", "").lower()
+            return name in _LISTS and name not in macros
+        case "OPERATOR_CAST":
+            return tree.get("type_expr", {}).get("type_name") in {"list", "array"}
+        case "ARRAY_SLICE":
+            return True  # or a text, which is not taken apart
+        case "COLUMN_REF":
+            found = find(tree.get("column_names", []), env)
+            return isinstance(found, Column) and found.type is not None and found.type.endswith("]")
+        case _:
+            return False
+
+
+def is_one_column(item: Tree, *, expands: bool, env: Env, macros: frozenset[str]) -> bool:
+    """Whether an item with a function that makes other rows of one makes one column all the same.
+
+    Args:
+        item: an expression of the select list.
+        expands: whether the item itself is such a call; else one stands in it, where none can be of a struct.
+        env: where it stands.
+        macros: of the project.
+    """
+    name = item.get("function_name", "").lower()
+    if not expands or name in {"generate_subscripts", "regexp_split_to_table"}:
+        return name not in macros
+    arguments = arguments_of(item)
+    return name in {"unnest", "unlist"} and name not in macros and len(arguments) == 1 and is_list(arguments[0], env, macros)
 
 
 def own_name(item: Tree) -> str | None:

@@ -156,7 +156,6 @@ def test_what_changes_with_a_column_comes_of_it(
 
 NOT_FOLLOWED = {
     "json each",
-    "map entries",
     "pivot with two aggregates",
     "reads COLUMNS in a function",
     "reads PIVOT on two columns",
@@ -164,7 +163,6 @@ NOT_FOLLOWED = {
     "reads UNPIVOT of several",
     "reads a macro of a table",
     "reads json of a column",
-    "reads unnest inside of an expression",
     "reads unnest of a subquery",
     "repeat row",
     "struct star",
