@@ -43,12 +43,18 @@ class Detail(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def detail(error: BaseException) -> Detail:
-    """The structured part of an error; one without (COMMIT gives none) has its text as the message."""
+    r"""The structured part of an error; one without (COMMIT gives none) has its text as the message.
+
+    Of an error of the engine's own the structure holds its stack, and advice to report it follows.
+
+    >>> detail(duckdb.InternalException('INTERNAL Error: {"exception_message":"no such vector","stack_trace":"a.so(x)"}\nReport it.')).exception_message
+    'no such vector'
+    """
     text = str(error)
     start = text.find("{")
     if start >= 0:
         try:
-            found = msgspec.json.decode(text[start:].encode(errors="replace"), type=Detail)
+            found = msgspec.json.decode(text[start : text.rfind("}") + 1].encode(errors="replace"), type=Detail)
         except msgspec.DecodeError:
             return Detail(exception_message=text)
         if found.exception_message:
