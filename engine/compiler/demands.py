@@ -138,18 +138,15 @@ class _Demands:
 
     def incremental(self) -> None:
         model = self.model
-        watermark = self.present(model.watermark, "watermark", "L221")
-        if watermark is not None:
-            self.cursor(watermark, "watermark")
-        if model.strategy == "partition":
-            column = self.present(model.partition_column, "partition_column", "L222") if model.partition_column else watermark
-            if column is not None:
-                if column is not watermark:
-                    self.cursor(column, "partition_column")
+        # Where both are named they are one column (S116): it is looked at by the name that the author gave.
+        key, code = ("partition_column", "L222") if model.partition_column else ("watermark", "L221")
+        column = self.present(model.partition_column or model.watermark, key, code)
+        if column is not None:
+            self.cursor(column, key)
+            if model.strategy == "partition":
                 self.partition(column)
-        if watermark is not None:
             for key, text in (("lookback", model.lookback), ("until", model.until)):
-                self.length(watermark, key, text)
+                self.length(column, key, text)
 
     def snapshot(self) -> None:
         column = self.present(self.model.updated_at, "updated_at", "L221")

@@ -189,7 +189,7 @@ class ModelToml(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Meta(description="How far below the watermark is read again, such as `2 days`; needs unique_key or partition."),
     ] = UNSET
     partition: Annotated[str | int | UnsetType, Meta(description="hour, day, week, month, year, or the width of integer ranges.")] = UNSET
-    partition_column: Annotated[str | UnsetType, Meta(description="The partitioned output column; else the watermark.")] = UNSET
+    partition_column: Annotated[str | UnsetType, Meta(description="Another word for the watermark of a partition model.")] = UNSET
     until: Annotated[str | UnsetType, Meta(description="`none`, or what is added to `$as_of`, such as `5 minutes`.")] = UNSET
     future: Annotated[Literal["hold", "refuse"] | UnsetType, Meta(description="What happens to rows beyond the upper end.")] = UNSET
     late: Annotated[Literal["ignore", "count"] | UnsetType, Meta(description="count: count late rows, at the price of a full read.")] = (

@@ -200,6 +200,7 @@ class _Reader:
         self.columns("watermark", "partition_column")
         if strategy == "partition":
             self.partition()
+            self.one_cursor(values("watermark"), values("partition_column"))
         else:
             for key in ("partition", "partition_column"):
                 if self.keys.given(key):
@@ -230,6 +231,15 @@ class _Reader:
             duration(str(value))
         except ValueError as error:
             self.report("S104", "lookback", str(error), remedy='write it as lookback = "2 days"')
+
+    def one_cursor(self, watermark: str | None, column: str | None) -> None:
+        """Ranges are found by one column. A load time as watermark would read as a promise that late rows are seen."""
+        if watermark is not None and column is not None and watermark.lower() != column.lower():
+            self.conflict(
+                "watermark",
+                f"ranges are replaced by `{column}`, from its own greatest value on: what `{watermark}` says is new is not looked for",
+                'take it out (`lookback` says how far below late rows are seen), or use strategy = "merge" with a unique_key',
+            )
 
     def partition(self) -> None:
         value = self.keys.value("partition")

@@ -72,6 +72,11 @@ def test_a_partitioned_column_is_the_watermark_where_no_other_is_named(tmp_path:
     assert (found.watermark, found.partition_column) == ("d", "d")
 
 
+def test_a_partitioned_column_may_be_named_beside_the_watermark_that_it_is(tmp_path: Path) -> None:
+    found = model(tmp_path, PARTITION + 'partition_column = "AT"\n')
+    assert (found.watermark, found.partition_column) == ("at", "AT")
+
+
 @pytest.mark.parametrize(
     ("sidecar", "code", "key"),
     [
@@ -83,6 +88,7 @@ def test_a_partitioned_column_is_the_watermark_where_no_other_is_named(tmp_path:
         (PARTITION.replace('watermark = "at"\n', ""), "S105", "watermark"),
         (APPEND + 'partition = "day"\n', "S116", "partition"),
         (MERGE + 'partition_column = "d"\n', "S116", "partition_column"),
+        (PARTITION + 'partition_column = "d"\n', "S116", "watermark"),
         (APPEND + 'lookback = "1 day"\n', "S116", "lookback"),
         (APPEND + 'on_conflict = "keep"\n', "S116", "on_conflict"),
         (MERGE + 'on_conflict = "keep"\n', "S116", "on_conflict"),
