@@ -121,7 +121,9 @@ def _extend(
     assert isinstance(model.file, ModelFile)
     old = head.watermark if choice.action in ("append", "merge") else None
     statements.append(extend.stage(restricted_sql(model, cursor), cursor))
-    statements.append(extend.look_delta(cursor, key, old_low=old.low if old else None, old_high=old.high if old else None))
+    keeps = rel if choice.action == "append" and key and model.file.on_conflict == "keep" else None
+    low, high = (old.low, old.high) if old else (None, None)
+    statements.append(extend.look_delta(cursor, key, old_low=low, old_high=high, keeps=keeps))
     if model.file.late == "count" and not choice.backfill:
         statements.append(extend.late(rel, model.sql, cursor, _compared(model, body).always, types))
     if choice.action == "append":

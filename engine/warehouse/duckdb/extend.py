@@ -21,9 +21,24 @@ def unstage() -> Statement:
     return Statement(role="unstage", text=f"DROP TABLE {DELTA}")
 
 
-def look_delta(cursor: Cursor | None, key: Sequence[str], *, old_low: str | None, old_high: str | None) -> Statement:
-    """Counts over the delta, and the watermark as it will be: the greatest of what was and what is written."""
+def look_delta(
+    cursor: Cursor | None, key: Sequence[str], *, old_low: str | None, old_high: str | None, keeps: str | None = None
+) -> Statement:
+    """Counts over the delta, and the watermark as it will be: the greatest of what was and what is written.
+
+    Args:
+        cursor: of the delta.
+        key: its columns.
+        old_low: least value of the rows that are there.
+        old_high: their greatest.
+        keeps: the target, where a row of the delta whose key stands there is not written (`on_conflict = "keep"`): its time is
+            that of no row that was.
+    """
     taken = cursor.taken() if cursor else "TRUE"
+    rows, written = DELTA, taken
+    if keeps is not None:
+        rows = f"(SELECT *, NOT EXISTS (SELECT 1 FROM {keeps} AS t WHERE {same_key(key)}) AS interlock_new FROM {DELTA} AS d) AS w"
+        written = f"({taken}) AND interlock_new"
     fields = [f"'rows': count(*) FILTER (WHERE {taken})"]
     if cursor is not None:
         name = cursor.name
@@ -32,7 +47,7 @@ def look_delta(cursor: Cursor | None, key: Sequence[str], *, old_low: str | None
             f"'null_sample': {sample_of(key or [cursor.column], f'{name} IS NULL')}",
             f"'beyond': count(*) FILTER (WHERE {cursor.beyond()})" if cursor.closed_range == "no" else "'beyond': 0",
             f"'beyond_sample': {sample_of([cursor.column], cursor.beyond())}",
-            *watermark_fields(cursor, taken, old_low, old_high),
+            *watermark_fields(cursor, written, old_low, old_high),
         ]
     if key:
         nulls = " OR ".join(f"{identifier(name)} IS NULL" for name in key)
@@ -40,7 +55,7 @@ def look_delta(cursor: Cursor | None, key: Sequence[str], *, old_low: str | None
             f"'key_nulls': count(*) FILTER (WHERE ({taken}) AND ({nulls}))",
             doubles_field(key, f"{DELTA} WHERE {taken}"),
         ]
-    return Statement(role="look_delta", text=f"SELECT {{{', '.join(fields)}}} FROM {DELTA}")
+    return Statement(role="look_delta", text=f"SELECT {{{', '.join(fields)}}} FROM {rows}")
 
 
 def changed_at_watermark(
