@@ -259,6 +259,8 @@ def _look(
     ends = valid if model.kind == "snapshot" else cursor
     width = model.file.partition if isinstance(model.file, ModelFile) and strategy_of(model) == "partition" and whole else None
     same = old is not None and ends is not None and old.type == ends.type and old.column.lower() in ("", ends.column.lower())
+    # A range that is empty now would let each run that follows begin, and delete, one range earlier.
+    standing = body.watermark if body is not None and choice.action == "replace_range" else None
     statement = write.look(
         rel,
         not_null=promised,
@@ -267,6 +269,7 @@ def _look(
         key=keyed,
         width=width,
         probes=probes,
+        reached=standing.high if standing is not None else None,
         content=relation_kind(model) == "table" and (whole or (extends and body is not None and body.fingerprint is None)),
     )
     return [statement, *own]

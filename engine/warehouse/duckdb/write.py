@@ -218,6 +218,7 @@ def look(
     width: str | None,
     probes: Sequence[Probe],
     content: bool,
+    reached: str | None = None,
 ) -> Statement:
     """One aggregate over the relation as it now stands: rows, nulls, watermark ends, keys, simple checks, fingerprint.
 
@@ -230,11 +231,12 @@ def look(
         width: of a partition model made whole: where its first covered range begins.
         probes: simple checks.
         content: whether the fingerprint of all rows is taken.
+        reached: the watermark before, of a relation that is extended: it does not sink to what stands there now.
     """
     fields = ["'rows': count(*)"]
     fields += [f"{string('null:' + name)}: count(*) FILTER (WHERE {identifier(name)} IS NULL)" for name in not_null]
     if cursor is not None:
-        fields += [f"'watermark_nulls': count(*) FILTER (WHERE {cursor.name} IS NULL)", *watermark_fields(cursor, "TRUE", None, None)]
+        fields += [f"'watermark_nulls': count(*) FILTER (WHERE {cursor.name} IS NULL)", *watermark_fields(cursor, "TRUE", None, reached)]
         fields += [f"'null_sample': {sample_of(list(key) or [cursor.column], f'{cursor.name} IS NULL')}"]
     if cursor is not None and width is not None:
         fields.append(f"'low_bucket': CAST({bucket(f'min({cursor.name})', width, cursor.type)} AS VARCHAR)")
