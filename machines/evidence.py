@@ -302,6 +302,8 @@ class ReceiptBody(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """Columns that were promised never to disappear: readers rely on them until a receipt no longer says so."""
     adopted: Literal["yes", "no"] = "no"
     """Whether the rows are as a person took them over, and were never made by the model; a move does not make them so."""
+    looked: Literal["at_all", "at_a_range"] = "at_all"
+    """What its rows' last write looked at. After a range that a person asked for, inputs that have not moved may still hold news."""
     added: tuple[ColumnAdded, ...] = ()
     """Columns that are younger than the rows up to a watermark: there they are compared with nothing."""
 

@@ -223,6 +223,8 @@ def _facts(wish: Wish, answer: Mapping[str, Any]) -> CursorFacts:
         given_high = upper if wish.range_low is not None or wish.range_high is not None else None
     is_empty = given_low is not None and given_high is not None and order[given_low] >= order[given_high]
     backfill = Span(low=given_low or "", high=given_high or "")
+    # Where there is no watermark yet, an ordinary extension begins with the first row.
+    passes_over = given_low is not None and (low is None or order[given_low] > order[low])
     return CursorFacts(
         low=low,
         until=upper,
@@ -232,6 +234,7 @@ def _facts(wish: Wish, answer: Mapping[str, Any]) -> CursorFacts:
         empty_range=f"{given_low} to {given_high}" if is_empty else "",
         covered=merged((*covered, *holes, last), order),
         covered_backfill=merged((*covered, backfill), order),
+        passes_over="yes" if passes_over else "no",
         ranges=merged((*holes, last), order),
         collated="yes" if answer["collated"] else "no",
     )

@@ -20,7 +20,7 @@ from interlock.engine.planner.choice import (
     refuse,
     wants_range,
 )
-from interlock.engine.planner.facts import is_adopted
+from interlock.engine.planner.facts import is_adopted, is_of_a_range
 from interlock.engine.planner.frame import cursor_column, validity_type
 from interlock.engine.planner.plan import Action
 from interlock.engine.project.project import ModelFile, SeedFile
@@ -72,6 +72,8 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
     reasons += inputs_moved(desk, model, body, changing)
     if is_adopted(body):
         reasons.append("it was adopted as it was: what its rows were made from is not known")
+    if is_of_a_range(body):
+        reasons.append("its last run looked at the range that was asked for, and at nothing else")
     if body.rows_held:
         reasons.append(f"{rows_in_words(body.rows_held)} held back by its last run")
     if model.kind == "incremental" and model.file.strategy == "partition" and _has_missing(desk, model):

@@ -38,6 +38,8 @@ class CursorFacts(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     covered: tuple[Span, ...]
     """Covered ranges as they will stand after an ordinary extension."""
     covered_backfill: tuple[Span, ...]
+    passes_over: Literal["yes", "no"] = "no"
+    """Whether `--from` lies above where an ordinary extension begins, so that a backfill leaves rows out that nobody has seen."""
     ranges: tuple[Span, ...]
     """Ranges that an ordinary extension replaces: missing ones, and the last one up to the end."""
     collated: Literal["yes", "no"] = "no"
@@ -150,6 +152,11 @@ def is_made_anew(action: str, body: ReceiptBody | None, place: str) -> bool:
     if body is None:
         return False
     return action in ("replace", "convert") or (action == "create" and body.kind == "table" and body.relation == place)
+
+
+def is_of_a_range(body: ReceiptBody | None) -> bool:
+    """Whether the last write of a receipt's rows looked at a range that a person asked for, and at nothing else."""
+    return body is not None and body.looked == "at_a_range"
 
 
 def is_adopted(body: ReceiptBody | None) -> bool:

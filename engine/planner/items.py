@@ -185,6 +185,8 @@ def _bounds(frame: Frame, model: CompiledModel, choice: Choice, head: Head) -> B
         until=until,
         ranges=ranges,
         covered=covered if is_partition else (),
+        asked="yes" if choice.backfill else "no",
+        passes_over=facts.passes_over if choice.backfill and facts is not None and choice.action != "create" else "no",
         lookback=file.lookback,
         open_ended=open_ended(file, column.type) if until is None else "",
         beyond=file.future,
@@ -214,6 +216,11 @@ def _notes(frame: Frame, model: CompiledModel, choice: Choice, bounds: Bounds | 
             )
         if choice.action == "merge":
             notes.append("rows deleted at the source stay")
+    if bounds is not None and bounds.passes_over == "yes":
+        low = frame.desk.facts.cursors[model.name].low
+        notes.append(
+            f"its watermark stays: rows with {bounds.column} from {low or 'the first'} on and below the range are left to the next run"
+        )
     if bounds is not None and bounds.open_ended:
         notes.append(bounds.open_ended)
     if bounds is not None and (held := held_for_want_of_an_end(bounds.column, bounds.type, bounds.until)):

@@ -60,6 +60,10 @@ class Bounds(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Ranges that are replaced as a whole (partition)."""
     covered: tuple[Span, ...] = ()
     """Covered ranges as they will stand afterwards, merged."""
+    asked: Literal["yes", "no"] = "no"
+    """Whether the range is one that a person asked for: what lies outside is not looked at."""
+    passes_over: Literal["yes", "no"] = "no"
+    """Whether such a range begins above rows that no run has looked at: then the watermark stays."""
     lookback: str | None = None
     open_ended: str = ""
     """In words, where there is no upper end."""

@@ -63,6 +63,7 @@ def _cursor(bounds: Bounds | None, choice: Choice) -> write.Cursor | None:
         ranges=bounds.ranges,
         refuse_beyond="yes" if bounds.beyond == "refuse" else "no",
         closed_range="yes" if choice.backfill else "no",
+        passes_over=bounds.passes_over,
     )
 
 
@@ -123,7 +124,7 @@ def _extend(
     statements.append(extend.stage(restricted_sql(model, cursor), cursor))
     keeps = rel if choice.action == "append" and key and model.file.on_conflict == "keep" else None
     low, high = (old.low, old.high) if old else (None, None)
-    statements.append(extend.look_delta(cursor, key, old_low=low, old_high=high, keeps=keeps))
+    statements.append(extend.look_delta(cursor, key, old_low=low, old_high=high, keeps=keeps, stays=cursor.passes_over))
     if model.file.late == "count" and not choice.backfill:
         statements.append(extend.late(rel, model.sql, cursor, _compared(model, body).always, types))
     if choice.action == "append":

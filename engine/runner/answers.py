@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -126,8 +126,15 @@ def receipt_body(
         ranges=_ranges(item, look, before),
         protected=item.protected if item.action not in ("move", "drop") or before is None else before.protected,
         adopted="yes" if item.action == "adopt" or (item.action in ("move", "recheck") and is_adopted(before)) else "no",
+        looked=_looked(item, before),
         added=_added(answers, shape, before) if before is not None and not fresh and item.action != "drop" else (),
     )
+
+
+def _looked(item: Item, before: ReceiptBody | None) -> Literal["at_all", "at_a_range"]:
+    if item.action in ("move", "recheck"):
+        return before.looked if before is not None else "at_all"
+    return "at_a_range" if item.bounds is not None and item.bounds.asked == "yes" else "at_all"
 
 
 def _added(answers: Answers, shape: tuple[Column, ...], before: ReceiptBody) -> tuple[ColumnAdded, ...]:

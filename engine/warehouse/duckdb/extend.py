@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 from interlock.engine.warehouse.duckdb import same
 from interlock.engine.warehouse.duckdb.quoting import identifier
@@ -22,7 +23,13 @@ def unstage() -> Statement:
 
 
 def look_delta(
-    cursor: Cursor | None, key: Sequence[str], *, old_low: str | None, old_high: str | None, keeps: str | None = None
+    cursor: Cursor | None,
+    key: Sequence[str],
+    *,
+    old_low: str | None,
+    old_high: str | None,
+    keeps: str | None = None,
+    stays: Literal["yes", "no"] = "no",
 ) -> Statement:
     """Counts over the delta, and the watermark as it will be: the greatest of what was and what is written.
 
@@ -33,12 +40,15 @@ def look_delta(
         old_high: their greatest.
         keeps: the target, where a row of the delta whose key stands there is not written (`on_conflict = "keep"`): its time is
             that of no row that was.
+        stays: whether the watermark stays as it was, since rows above it are left out.
     """
     taken = cursor.taken() if cursor else "TRUE"
     rows, written = DELTA, taken
     if keeps is not None:
         rows = f"(SELECT *, NOT EXISTS (SELECT 1 FROM {keeps} AS t WHERE {same_key(key)}) AS interlock_new FROM {DELTA} AS d) AS w"
         written = f"({taken}) AND interlock_new"
+    if stays == "yes":
+        written = "FALSE"
     fields = [f"'rows': count(*) FILTER (WHERE {taken})"]
     if cursor is not None:
         name = cursor.name

@@ -34,6 +34,8 @@ class Cursor(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Rows beyond `until` refuse instead of being held."""
     closed_range: Literal["yes", "no"] = "no"
     """A backfill: only the ranges are looked at, and nothing beyond them."""
+    passes_over: Literal["yes", "no"] = "no"
+    """A backfill above rows that no run has looked at: the watermark stays."""
 
     @property
     def name(self) -> str:
@@ -236,7 +238,10 @@ def look(
     fields = ["'rows': count(*)"]
     fields += [f"{string('null:' + name)}: count(*) FILTER (WHERE {identifier(name)} IS NULL)" for name in not_null]
     if cursor is not None:
-        fields += [f"'watermark_nulls': count(*) FILTER (WHERE {cursor.name} IS NULL)", *watermark_fields(cursor, "TRUE", None, reached)]
+        fields += [
+            f"'watermark_nulls': count(*) FILTER (WHERE {cursor.name} IS NULL)",
+            *watermark_fields(cursor, "FALSE" if cursor.passes_over == "yes" else "TRUE", None, reached),
+        ]
         fields += [f"'null_sample': {sample_of(list(key) or [cursor.column], f'{cursor.name} IS NULL')}"]
     if cursor is not None and width is not None:
         fields.append(f"'low_bucket': CAST({bucket(f'min({cursor.name})', width, cursor.type)} AS VARCHAR)")
