@@ -321,6 +321,10 @@ def _known(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
 def _converted(desk: Desk, model: CompiledModel, body: ReceiptBody) -> Choice:
     """Another materialization. Rows that took time to collect go with the old one, so `on_change` decides."""
     how = f"it was {_a(body.materialized)} and is {_a(model.kind)} now"
+    backfill = wants_range(desk, model)
+    if backfill is not False:
+        # Not even the bounds of a range that cannot be are of use here: all rows are made anew.
+        return refuse("P416", f"{how}: all of its rows would be made anew, whatever the range", "run it without --from and --to first")
     if body.materialized not in EXTENDED:
         return Choice(action="convert", reasons=(how,))
     policy, origin = on_change(desk, model)

@@ -45,6 +45,12 @@ def extended(desk: Desk, model: CompiledModel, body: ReceiptBody, changing: Mapp
                 f"its definition changed ({what}), and {origin}",
                 f"say once `--on-change {model.name}=rebuild` (or `continue`), or set `on_change` in its sidecar or in the target",
             )
+        if policy == "rebuild" and backfill:
+            return refuse(
+                "P416",
+                f"its definition changed ({what}) and {origin}: all of its rows would be made anew, whatever the range",
+                f"say `--on-change {model.name}=continue` too, which makes the range by the new text; or run it without --from and --to first",
+            )
         if policy == "rebuild":
             return kept(model) or Choice(
                 action="replace", reasons=(f"its definition changed ({what}) and on_change is `rebuild`",), full=True
