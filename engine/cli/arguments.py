@@ -9,7 +9,15 @@ LISTS: Final = frozenset({"--select", "-s", "--exclude"})
 WITHOUT_POSITIONALS: Final = frozenset({"plan", "run", "compile", "check", "ls"})
 """Commands behind whose lists every further word can only be another value."""
 ON_CHANGE: Final = ("refuse", "rebuild", "continue")
-GROUPS: Final = frozenset({"ledger", "audit", "import", "receipts", "sources"})
+COMMANDS: Final = frozenset(
+    {
+        *("adopt", "apply", "check", "compile", "diagram", "diff", "doctor", "explain", "init", "lineage", "ls", "plan", "report", "reset"),
+        *("resume", "run", "show", "status", "import dbt", "ledger accept-warehouse", "ledger archive", "ledger attach"),
+        *("audit bundle", "audit compare", "audit explain", "audit log", "audit replay", "audit verify", "receipts compact"),
+        *("sources diff", "sources pin"),
+    }
+)
+"""What an answer may call itself: each is a command, and none of them is a word that somebody mistyped."""
 
 
 class NotUnderstoodError(Exception):
@@ -41,11 +49,9 @@ def spread(arguments: Sequence[str]) -> list[str]:
 
 
 def command_of(arguments: Sequence[str]) -> str:
-    """The command's name as it is written, for an answer about arguments that could not be read; empty where there is none."""
+    """The command's name, for an answer about arguments that could not be read too; empty where what is written names none."""
     words = [word for word in arguments[:2] if not word.startswith("-")]
-    if not words:
-        return ""
-    return " ".join(words) if words[0] in GROUPS else words[0]
+    return next((name for name in (" ".join(words[:count]) for count in (1, 2)) if name in COMMANDS), "")
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

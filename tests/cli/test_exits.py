@@ -9,9 +9,11 @@ from typing import Any
 import msgspec
 import pytest
 from tests.views import samples
+from tests.views.test_envelope import conforms
 
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.outcome import exit_of, exit_of_findings
+from interlock.engine.views.schema import output_schema
 
 OUTCOMES = {
     "succeeded": 0,
@@ -165,6 +167,8 @@ def test_a_bug_keeps_its_traceback_and_asks_for_a_report(api: Any, interlock_: C
         ["run", "--vars", "novalue"],
         ["run", "--vars", "a=1", "--vars", "a=2"],
         ["ledger"],
+        ["audit", "lgo"],
+        ["import"],
         ["explain"],
         ["plan", "extra"],
     ],
@@ -177,6 +181,7 @@ def test_what_is_not_understood_ends_with_2_and_calls_nothing(line: list[str], a
     ran = interlock_(*line, "--json")
     answer = json.loads(ran.out)
     assert (ran.exit, answer["exit"], answer["status"], answer["findings"][0]["code"]) == (2, 2, "usage", "S122")
+    conforms(answer, output_schema())  # also where the word that stands for a command is none
     assert api.calls == []
 
 

@@ -12,6 +12,7 @@ import pytest
 import typer
 
 from interlock.engine.cli.app import app
+from interlock.engine.cli.arguments import COMMANDS
 from interlock.engine.version import VERSION
 from interlock.engine.views.schema import RESULTS
 
@@ -29,7 +30,7 @@ def commands() -> dict[str, Any]:
 
 
 def test_every_command_has_a_result_and_every_result_a_command() -> None:
-    assert set(commands()) == set(RESULTS)
+    assert set(commands()) == set(RESULTS) == COMMANDS
 
 
 @pytest.mark.parametrize("name", RESULTS)
