@@ -7,6 +7,7 @@ from typing import Final
 
 from interlock.engine.planner.plan import Action, Bounds, Item, PlanBody
 from interlock.engine.results import DiffResult, PlanResult
+from interlock.engine.views.commands import run_of, show_of
 from interlock.engine.views.diagnostics import diff_lines
 from interlock.engine.views.look import Ink, Look, counted, indented, listed, number, one_line, pad, printable, short, width_of
 from interlock.engine.views.parts import authority_lines, by_reason, headed, refusal
@@ -182,9 +183,9 @@ def _what_next(result: PlanResult, body: PlanBody, plan: str, look: Look) -> lis
         rest = " does the rest, and ends partial" if any(item.action == "refuse" for item in body.items) else ""
         lines.append(f"next: {look.ink(f'interlock apply {plan} --target {body.target}', 'bold')}{rest}")
     else:
-        lines.append(f"next: {look.ink(f'interlock run --target {body.target} --as-of {body.as_of}', 'bold')} is the same work")
+        lines.append(f"next: {look.ink(run_of(body), 'bold')} is the same work")
     shown = next((item.model for item in body.items if item.model in doing and item.statements), doing[0])
-    return [*lines, f"      interlock show {shown} prints the SQL"]
+    return [*lines, f"      {show_of(body, shown)} prints the SQL"]
 
 
 def _contracts(result: DiffResult, look: Look) -> list[str]:
