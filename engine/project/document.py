@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Iterator
 from decimal import Decimal
@@ -28,11 +30,15 @@ def read_bytes(root: Path, path: str) -> bytes:
         Refused: S101, it cannot be read.
     """
     try:
-        # Ten thousand files: no Path and no file object for each, and no room for a large one.
-        descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_CLOEXEC)
+        # Ten thousand files: no Path and no file object for each, and no room for a large one. A pipe in a file's place is not waited for.
+        descriptor = os.open(f"{root}/{path}", os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         try:
             data = os.read(descriptor, _PIECE)
-            return data if len(data) < _PIECE else _all(descriptor, data)
+            if 0 < len(data) < _PIECE:
+                return data
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "it is a pipe or a device, and no file")
+            return _all(descriptor, data)
         finally:
             os.close(descriptor)
     except OSError as error:

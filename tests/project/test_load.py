@@ -131,6 +131,19 @@ def test_a_broken_link_is_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     assert (finding.code, finding.at and finding.at.path) == ("S101", "models/gone.sql")
 
 
+@pytest.mark.parametrize("path", ["models/m.sql", "models/m.toml", "models/_defaults.toml", "seeds/s.csv", "macros/f.sql", "sources.toml"])
+def test_a_pipe_or_a_device_in_the_place_of_a_file_is_refused_and_not_waited_for(tmp_path: Path, path: str) -> None:
+    write(tmp_path, {"interlock.toml": CONFIG, "models/m.sql": MODEL, "seeds/x.csv": "a\n1\n", "macros/x.sql": "create macro x() as 1;\n"})
+    odd = tmp_path / path
+    odd.unlink(missing_ok=True)
+    os.mkfifo(odd)
+    finding = one(load(tmp_path, environment={}))
+    assert (finding.code, finding.at and finding.at.path, finding.because) == ("S101", path, "it is a pipe or a device, and no file")
+    odd.unlink()
+    odd.symlink_to("/dev/zero")  # has no end
+    assert one(load(tmp_path, environment={})).code == "S101"
+
+
 def test_links_to_folders_are_followed_but_never_in_a_circle(tmp_path: Path) -> None:
     write(tmp_path, {"models/m.sql": MODEL, "elsewhere/x.sql": MODEL})
     (tmp_path / "models/linked").symlink_to("../elsewhere")
