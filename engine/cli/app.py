@@ -60,7 +60,9 @@ def _call(ctx: typer.Context) -> Invocation:
 @app.command(epilog="Example: interlock init shop --sample shop")
 def init(
     ctx: typer.Context,
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="A directory that is empty or is to be made; e.g. shop")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A directory that is to be made, or in which no file is in the way; e.g. shop")
+    ],
     *,
     sample: Annotated[str | None, typer.Option("--sample", metavar="NAME", help="Start from a sample project; e.g. --sample shop")] = None,
     json: o.Json = False,

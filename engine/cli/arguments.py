@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Final
 
 LISTS: Final = frozenset({"--select", "-s", "--exclude"})
 WITHOUT_POSITIONALS: Final = frozenset({"plan", "run", "compile", "check", "ls"})
 """Commands behind whose lists every further word can only be another value."""
+PLACES: Final = frozenset({"--project", "--out", "--ledger"})
+"""Options that name a place on disk."""
+PLACED: Final = frozenset({"init", "import dbt", "ledger attach", "audit replay"})
+"""Commands whose words name one."""
+SWITCHES: Final = frozenset({"--json", "--yes", "--strict", "--accept-proposals", "--compare", "--"})
+"""Options of those that take no value: what stands behind them is a word of the command."""
 ON_CHANGE: Final = ("refuse", "rebuild", "continue")
 COMMANDS: Final = frozenset(
     {
@@ -52,6 +59,19 @@ def command_of(arguments: Sequence[str]) -> str:
     """The command's name, for an answer about arguments that could not be read too; empty where what is written names none."""
     words = [word for word in arguments[:2] if not word.startswith("-")]
     return next((name for name in (" ".join(words[:count]) for count in (1, 2)) if name in COMMANDS), "")
+
+
+def nowhere(arguments: Sequence[str]) -> str | None:
+    """What is given an empty text for a place, such as `--project ""` of a variable that is not set: it would come to mean "here"."""
+    words = command_of(arguments) in PLACED
+    for before, word in pairwise(["--", *arguments]):
+        if word == "" and before in PLACES:
+            return before
+        if word == "" and words and (before in SWITCHES or not before.startswith("-")):
+            return "a directory or file"
+        if word.endswith("=") and word[:-1] in PLACES:
+            return word[:-1]
+    return None
 
 
 def wants_json(arguments: Sequence[str]) -> bool:

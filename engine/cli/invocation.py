@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import typer
 
 from interlock.engine.cli.app import app
-from interlock.engine.cli.arguments import NotUnderstoodError, command_of, pairs, spread, wants_json
+from interlock.engine.cli.arguments import NotUnderstoodError, command_of, nowhere, pairs, spread, wants_json
 from interlock.engine.cli.console import Console
 from interlock.engine.cli.quick import quicken
 from interlock.engine.clock import Clock, system_clock
@@ -63,6 +63,8 @@ def invoke(arguments: Sequence[str], clock: Clock | None = None) -> int:
 
 def _answered(arguments: Sequence[str], clock: Clock | None, console: Console, told: Listening) -> int:
     try:
+        if (named := nowhere(arguments)) is not None:
+            raise NotUnderstoodError(f"an empty text stands for {named}, and names no place")  # noqa: TRY301 - as any other argument
         words = spread(arguments) if arguments else ["--help"]
         command = _command(words[0] if _COMPLETION not in os.environ else None)
         if _COMPLETION in os.environ:

@@ -171,6 +171,15 @@ def test_a_bug_keeps_its_traceback_and_asks_for_a_report(api: Any, interlock_: C
         ["import"],
         ["explain"],
         ["plan", "extra"],
+        ["run", "--project", ""],
+        ["run", "--project="],
+        ["report", "--out", ""],
+        ["audit", "log", "--ledger", ""],
+        ["audit", "replay", ""],
+        ["init", ""],
+        ["ledger", "attach", "--yes", ""],
+        ["import", "dbt", "", "--out", "x"],
+        ["import", "dbt", "x", "--out="],
     ],
 )
 def test_what_is_not_understood_ends_with_2_and_calls_nothing(line: list[str], api: Any, interlock_: Callable[..., Any]) -> None:
@@ -183,6 +192,12 @@ def test_what_is_not_understood_ends_with_2_and_calls_nothing(line: list[str], a
     assert (ran.exit, answer["exit"], answer["status"], answer["findings"][0]["code"]) == (2, 2, "usage", "S122")
     conforms(answer, output_schema())  # also where the word that stands for a command is none
     assert api.calls == []
+
+
+@pytest.mark.parametrize("line", [["ledger", "attach", "x", "--reason", "", "--yes"], ["audit", "log", "--model", ""], ["show", ""]])
+def test_an_empty_text_that_names_no_place_goes_on_as_it_is(line: list[str], api: Any, interlock_: Callable[..., Any]) -> None:
+    interlock_(*line)
+    assert len(api.calls) == 2  # the context, and the command's own
 
 
 def test_apply_without_a_plan_says_how(interlock_: Callable[..., Any]) -> None:
