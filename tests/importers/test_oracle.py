@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.importers import shapes, ugly
+from tests.importers import naming, shapes, ugly
 from tests.importers.dbt_projects import write
 
 from interlock.engine import api
@@ -137,3 +137,19 @@ def test_dispatch_and_branches_of_variables_are_decided_as_dbt_decides_them(tmp_
     dbt(root, "build")
     result = api.import_dbt(root, tmp_path / "new", environment={}, compare=True, strict=True)
     assert {each.model: each.outcome for each in result.compared} == {"keyed": "equal", "branched": "equal"}
+
+
+def test_names_made_by_macros_and_read_by_templates_are_dbts(tmp_path: Path) -> None:
+    root = tmp_path / "dbt"
+    write(root, naming.FILES)
+    with duckdb.connect(str(root / "shop.duckdb")) as connection:
+        for statement in naming.MADE:
+            connection.execute(statement)
+    dbt(root, "deps")
+    dbt(root, "build")
+    result = api.import_dbt(root, tmp_path / "new", environment={}, compare=True, strict=True)
+    assert [each for each in result.compared if each.outcome != "equal"] == []
+    assert len(result.compared) > len(naming.ROWS)
+    with duckdb.connect(str(root / "shop.duckdb"), read_only=True) as connection:
+        there = {name: connection.execute(f"select columns(*)::varchar from {name}").fetchall() for name in naming.ROWS}
+    assert {name: sorted(rows) for name, rows in there.items()} == naming.ROWS

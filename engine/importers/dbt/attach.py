@@ -51,7 +51,7 @@ class Attaching:
         test = Test(checks.read(declared.entry)[0], declared.path, declared.line, declared.package, about, folders=tuple(declared.folders))
         self.conversion.tests.append(test)
         if section == "sources":
-            source = self.conversion.sources.get((source_name, table_name))
+            source = self.conversion.source(declared.package, (source_name, table_name))
             if source is None or source.problem is not None or source.disabled:
                 test.refuse("D808", f"source `{name}` is not converted", "see to the source first")
                 return
@@ -97,7 +97,7 @@ class Attaching:
             marks[mark] = names.quoted(target.into)
             read.append(target)
         for mark, key in test.rendering.sources.items():
-            source = self.conversion.sources.get(key)
+            source = self.conversion.source(test.package, key)
             if source is None or source.problem is not None or source.disabled:
                 test.refuse("D808", f"source `{'.'.join(key)}` is not converted", "see to the source first")
                 return

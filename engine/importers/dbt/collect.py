@@ -365,9 +365,7 @@ def _yaml_snapshot(found: Found, package: Package, file: File, properties: Prope
     relation = str(properties.entry["relation"])
     inner = relation if relation.strip().startswith("{{") else "{{ " + relation + " }}"
     text = f"select * from {inner}\n"
-    virtual = File(
-        package.name, "snapshot", file.path, file.inner.rsplit("/", 1)[0] + "/x" if "/" in file.inner else "x", text, text.encode()
-    )
+    virtual = File(package.name, "snapshot", file.path, file.inner, text, text.encode(), file.root)
     found.nodes.append(Node("snapshot", package.name, str(properties.entry["name"]), virtual, properties.line, properties=properties))
 
 

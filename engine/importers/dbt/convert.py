@@ -35,7 +35,8 @@ class Conversion:
         self.places = places_of(found, out)
         self.settings = settings_of(found)
         self.by_name: dict[str, list[Node]] = {}
-        self.sources: dict[tuple[str, str], SourceNode] = {}
+        self.sources: dict[tuple[str, str], list[SourceNode]] = {}
+        """By source and table: those of all packages."""
         self.compiled: dict[str, Any] = {}
         """Of dbt's manifest, by file: nodes whose compiled text may be used."""
         self.relations: dict[str, tuple[str, str, str, str, str]] = {}
@@ -47,17 +48,21 @@ class Conversion:
         for node in found.nodes:
             n.parse(self.session, node)
         for node in found.nodes:
-            n.evaluate(self.session, node, self.session.project_levels(node.package, n.PLURAL[node.kind]))
-            self._use_compiled(node)
+            self._evaluate(node)
         self._index()
+        for node in found.nodes:
+            self._name(node)
+        relations = {(node.schema.lower(), node.alias.lower()) for node in found.nodes if node.live}
+        self._sources(relations)
+        self.session.parts_of = self._parts
+        for node in found.nodes:
+            if node.rendering is not None and node.rendering.is_early and not node.disabled:
+                # It read names or configuration before they were final: now they are.
+                self._evaluate(node)
+                self._name(node)
         for node in found.nodes:
             if node.live or node.problem is not None:
                 self._convert(node)
-        schemas = {(self.schema(node).lower(), node.alias.lower()) for node in found.nodes if node.live}
-        for source in found.sources:
-            sources.convert(source, self.session, self.places, schemas)
-            freshness.convert(self.session, source, accept=self.accept_proposals)
-            self.sources.setdefault((source.source, source.name), source)
         self._resolve()
         units.refuse_all(found)
         self.block()
@@ -86,6 +91,10 @@ class Conversion:
         node.config |= {key: value for key, value in table(known.get("config")).items() if value not in (None, [], {}, "")}
         node.notes.append("its text is dbt's compiled one, from target/manifest.json")
 
+    def _evaluate(self, node: Node) -> None:
+        n.evaluate(self.session, node, self.session.project_levels(node.package, n.PLURAL[node.kind]))
+        self._use_compiled(node)
+
     # --- names ---
 
     def _index(self) -> None:
@@ -94,7 +103,6 @@ class Conversion:
         for node in self.found.nodes:
             for name in dict.fromkeys([node.name, *([node.base] if node.base else [])]):
                 self.by_name.setdefault(name, []).append(node)
-        self.session.schema_of = lambda name: self.schema(self.by_name[name][0]) if name in self.by_name else self.default_schema
         twice: dict[tuple[str, str], Node] = {}
         for node in live:
             if (node.package, node.name) in twice:
@@ -102,32 +110,57 @@ class Conversion:
                 node.refuse("D823", f"{other.file.path} has the same name", "give one another name; dbt refuses it, too")
             twice.setdefault((node.package, node.name), node)
 
-    def schema(self, node: Node) -> str:
-        """The schema of a node's relation: dbt's rule, or the project's own macro."""
+    def _name(self, node: Node) -> None:
+        """Schema and name of a node's relation: dbt's rules, or the macros that take their place."""
         custom = node.config.get("schema")
+        usual = self.default_schema if custom is None else f"{self.default_schema}_{str(custom).strip()}"
         if node.kind == "snapshot" and node.config.get("target_schema"):
-            return str(node.config["target_schema"])
-        macro = self.session.macros.get(self.session.root, {}).get("generate_schema_name")
-        if macro is not None:
-            try:
-                rendering = Rendering(macro.path, self.session.root, config=node.config)
-                made = self.session.call(
-                    macro,
-                    rendering,
-                    custom_schema_name=custom,
-                    node={
-                        "name": node.base or node.name,
-                        "config": node.config,
-                        "fqn": node.fqn,
-                        "package_name": node.package,
-                        "resource_type": node.kind,
-                    },
-                )
-                return str(made).strip() or self.default_schema
-            except (CannotKeep, *EVALUATION) as error:
-                node.problem = node.problem or n.problem_of(error, node.file.path, node.line)
-                return self.default_schema
-        return self.default_schema if custom is None else f"{self.default_schema}_{str(custom).strip()}"
+            node.schema = str(node.config["target_schema"])
+        else:
+            node.schema = self._made(node, "schema", custom_schema_name=custom) or usual
+        alias = self._made(node, "alias", custom_alias_name=node.config.get("alias"))
+        if alias is not None:
+            node.config["alias"] = alias or node.name
+
+    def _made(self, node: Node, component: str, **given: Any) -> str | None:
+        """What a project's own `generate_…_name` gives; nothing where dbt's own rule stands."""
+        macro = self.session.names_macro(component, node.package)
+        if macro is None:
+            return None
+        rendering = Rendering(macro.path, macro.package, config=node.config)
+        try:
+            return str(self.session.call(macro, rendering, node=node.view, **given)).strip() or None
+        except (CannotKeep, *EVALUATION) as error:
+            node.problem = node.problem or n.problem_of(error, node.file.path, node.line)
+            return None
+
+    def schema(self, node: Node) -> str:
+        """The schema of a node's relation."""
+        return node.schema or self.default_schema
+
+    def _sources(self, relations: set[tuple[str, str]]) -> None:
+        taken: dict[str, SourceNode] = {}
+        sources.refuse_overridden(self.found.sources)
+        for source in sorted(self.found.sources, key=lambda each: each.package != self.session.root):
+            sources.convert(source, self.session, self.places, relations, taken)
+            freshness.convert(self.session, source, accept=self.accept_proposals)
+            self.sources.setdefault((source.source, source.name), []).append(source)
+
+    def source(self, package: str, reference: tuple[str, str]) -> SourceNode | None:
+        """The source that a package's `source` means: the project's own, then the package's, then any; one that is switched on before one that is not."""
+        found = sorted(
+            self.sources.get(reference, []),
+            key=lambda each: (bool(each.disabled), each.package != self.session.root, each.package != package),
+        )
+        return found[0] if found else None
+
+    def _parts(self, kind: str, reference: tuple[str, ...]) -> tuple[str, str]:
+        """Schema and name of what a `ref` or a `source` means, as dbt calls it."""
+        if kind == "source":
+            source = self.source(reference[0], (reference[1], reference[2]))
+            return (self.default_schema, reference[2]) if source is None else (source.schema, source.identifier)
+        node = self.target(reference[0], (reference[1] or None, reference[2], reference[3] or None))
+        return (self.default_schema, reference[2]) if node is None else (self.schema(node), node.alias)
 
     # --- nodes ---
 
@@ -136,20 +169,6 @@ class Conversion:
             if node.problem.code == "D803" and node.kind == "model" and not node.disabled:
                 self._propose(node)
             return
-        macro = self.session.macros.get(self.session.root, {}).get("generate_alias_name")
-        if macro is not None and node.kind != "seed":
-            rendering = Rendering(macro.path, self.session.root, config=node.config)
-            try:
-                made = self.session.call(
-                    macro,
-                    rendering,
-                    custom_alias_name=node.config.get("alias"),
-                    node={"name": node.base or node.name, "config": node.config, "version": node.version or None},
-                )
-                node.config["alias"] = str(made).strip() or node.name
-            except (CannotKeep, *EVALUATION) as error:
-                node.problem = n.problem_of(error, node.file.path, node.line)
-                return
         schema = self.schema(node)
         match node.kind:
             case "model":
@@ -250,7 +269,8 @@ class Conversion:
             found = [node for node in found if node.version == version]
         elif any(node.base == name for node in found):
             found = [node for node in found if node.is_latest or node.name == name] or found
-        found.sort(key=lambda node: (bool(node.disabled), node.package != node_package, node.package != self.session.root))
+        # As dbt looks: the project's own first, whichever package asks.
+        found.sort(key=lambda node: (bool(node.disabled), node.package != self.session.root, node.package != node_package))
         return found[0] if found else None
 
     def _resolve(self) -> None:
@@ -348,7 +368,7 @@ class Conversion:
                 node.parents.add(target.into)
             marks[mark] = names.quoted(target.into)
         for mark, (source, name) in rendering.sources.items():
-            found = self.sources.get((source, name))
+            found = self.source(node.package, (source, name))
             line = _line_of(node, name)
             if found is None:
                 every = [f"{one}.{two}" for one, two in self.sources]
@@ -380,7 +400,8 @@ class Conversion:
             if target is not None and target.config.get("event_time"):
                 timed.append((mark, str(target.config["event_time"])))
         for mark, key in rendering.sources.items():
-            column = table(self.sources[key].entry.get("config")).get("event_time")
+            source = self.source(node.package, key)
+            column = table(source.entry.get("config")).get("event_time") if source is not None else None
             if column:
                 timed.append((mark, str(column)))
         if len(timed) != 1 or node.text.count(timed[0][0]) != 1:

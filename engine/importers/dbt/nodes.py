@@ -10,11 +10,11 @@ from typing import Any, Final, Literal, TypeAlias
 from jinja2 import TemplateSyntaxError, nodes
 
 from interlock.engine.importers.dbt import template as t
-from interlock.engine.importers.dbt.configs import HOOKS, clean, levels, merged
+from interlock.engine.importers.dbt.configs import HOOKS, clean, levels, listed, merged
 from interlock.engine.importers.dbt.items import Item
-from interlock.engine.importers.dbt.objects import This
+from interlock.engine.importers.dbt.objects import Parts, This
 from interlock.engine.importers.dbt.reading import File
-from interlock.engine.importers.dbt.session import Macro, Rendering, Session, parse_error
+from interlock.engine.importers.dbt.session import DEFAULTS, Macro, Rendering, Session, parse_error
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table, items, line_of, table
 
@@ -87,10 +87,26 @@ class Node:
         """Whether it is going to be in the new project."""
         return self.problem is None and not self.disabled
 
+    schema: str = ""
+    """Of its relation, once the names are known."""
+
     @property
     def alias(self) -> str:
         """The relation's name."""
         return str(self.config.get("alias") or self.name)
+
+    @property
+    def view(self) -> Parts:
+        """What templates may read of it: `model`, and the `node` of the macros that make names."""
+        config = {**DEFAULTS, "materialized": "view" if self.kind == "model" else self.kind, **self.config}
+        version = int(self.version) if self.version.isdigit() else self.version or None
+        name = self.base or self.name
+        identifier = f"{self.kind}.{self.package}.{name}" + (f".v{self.version}" if self.version else "")
+        return Parts(
+            name=name, alias=self.alias, resource_type=self.kind, package_name=self.package, path=self.file.inner, original_file_path=self.file.original,
+            fqn=[*self.fqn, *([f"v{self.version}"] if self.version else [])], unique_id=identifier, config=config, tags=listed(config["tags"]),
+            meta=config["meta"] or {}, group=config["group"], version=version, language="sql", raw_code=self.file.text, raw_sql=self.file.text,
+        )  # fmt: skip
 
     def refuse(self, code: str, why: str, remedy: str, line: int | None = None, path: str = "") -> None:
         """Refuse it, unless it is already; the first reason is the one that helps."""
@@ -172,21 +188,10 @@ def evaluate(session: Session, node: Node, project_levels: list[tuple[str, Any]]
     # What the imported project says of a package's resources stands above what those say of themselves, as in dbt.
     upper = _of_levels(session, node, project_levels[1:])
     rendering.config, rendering.above = lower, upper
-    rendering.this = This(node.alias, "main")
-    rendering.model = {
-        "name": node.base or node.name,
-        "alias": node.alias,
-        "resource_type": node.kind,
-        "package_name": node.package,
-        "path": node.file.inner,
-        "fqn": node.fqn,
-        "original_file_path": node.file.path,
-        "unique_id": f"{node.kind}.{node.package}.{node.name}",
-        "config": lower,
-        "tags": lower.get("tags", []),
-        "meta": lower.get("meta", {}),
-        "version": node.version or None,
-    }
+    if not node.config:
+        node.config = merged(lower, upper)
+    rendering.this = This(lambda: (node.schema or str(session.target_schema), node.alias))
+    rendering.model = Parts({**node.view, "schema": node.schema})
     node.rendering = rendering
     if node.kind == "seed" or (node.tree is None and node.body is None) or node.problem is not None:
         node.config = merged(merged(lower, _literal_config(node)) if node.problem is not None else lower, upper)

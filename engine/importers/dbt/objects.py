@@ -21,10 +21,9 @@ class Relation(Mapping[str, Any]):
     is_view = is_cte = False
     type = "table"
 
-    def __init__(self, mark: str, name: str, schema: Callable[[], str]) -> None:
+    def __init__(self, mark: str, parts: Callable[[], tuple[str, str]]) -> None:
         self._mark = mark
-        self.identifier = self.name = self.table = name
-        self._schema = schema
+        self._parts = parts
 
     def __str__(self) -> str:
         return self._mark
@@ -48,8 +47,15 @@ class Relation(Mapping[str, Any]):
 
     @property
     def schema(self) -> str:
-        """Its schema in the new project."""
-        return self._schema()
+        """Its schema, as dbt names it."""
+        return self._parts()[0]
+
+    @property
+    def identifier(self) -> str:
+        """Its name in the warehouse, which an alias may have changed."""
+        return self._parts()[1]
+
+    name = table = identifier
 
     @property
     def database(self) -> str:
@@ -66,9 +72,8 @@ class Relation(Mapping[str, Any]):
 class This:
     """`this`: its parts are known; as a relation it would make the model read itself."""
 
-    def __init__(self, name: str, schema: str) -> None:
-        self.identifier = self.name = self.table = name
-        self.schema = schema
+    def __init__(self, parts: Callable[[], tuple[str, str]]) -> None:
+        self._parts = parts
 
     def __str__(self) -> str:
         raise CannotKeep(
@@ -78,9 +83,28 @@ class This:
     render = __str__
 
     @property
+    def schema(self) -> str:
+        """The schema that it is built in."""
+        return self._parts()[0]
+
+    @property
+    def identifier(self) -> str:
+        """Its name in the warehouse."""
+        return self._parts()[1]
+
+    name = table = identifier
+
+    @property
     def database(self) -> str:
         """Not kept."""
         raise CannotKeep("D805", "the name of the model's database is read", "leave the database out")
+
+
+class Parts(dict[str, Any]):
+    """What templates read of a node. A part that is not known is refused: an empty one would decide a branch."""
+
+    def __missing__(self, key: str) -> Any:
+        raise CannotKeep("D805", f"`{key}` of a node is read, which the import does not know", "write its value")
 
 
 class Refusing:
@@ -105,14 +129,19 @@ class Refusing:
 
 
 class Now:
-    """A name whose value is that of the template being evaluated. A part of it that is not known is refused, never empty."""
+    """A name whose value is that of the template being evaluated. A part of it that is not known is refused, never empty.
 
-    def __init__(self, find: Callable[[], Any]) -> None:
+    `read` is told of each part that is read: some are final only when everything has been evaluated once.
+    """
+
+    def __init__(self, find: Callable[[], Any], read: Callable[[], None]) -> None:
         self._find = find
+        self._read = read
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        self._read()
         found = self._find()
         known = found if isinstance(found, dict) else vars(found) if found is not None and not isinstance(found, str) else {}
         if name in known:

@@ -40,6 +40,13 @@ class File:
     """Relative to the folder."""
     text: str
     data: bytes
+    root: str = ""
+    """Of its package, relative to the dbt project."""
+
+    @property
+    def original(self) -> str:
+        """Its path as dbt says it: relative to its package."""
+        return self.path.removeprefix(f"{self.root}/") if self.root else self.path
 
     @property
     def stem(self) -> str:
@@ -138,11 +145,11 @@ def _package(root: Path, prefix: str, items: list[Item]) -> Package | None:
                 items.append(
                     Item(kind="config", name=f"{named}: {place}", status="documented", path=path, line=line, why="there is no such folder")
                 )
-            package.files += _files(root, start, package.name, folder, items)
+            package.files += _files(root, start, package.name, folder, prefix, items)
     return package
 
 
-def _files(root: Path, start: str, package: str, folder: Folder, items: list[Item]) -> Iterator[File]:
+def _files(root: Path, start: str, package: str, folder: Folder, prefix: str, items: list[Item]) -> Iterator[File]:
     for path in walk(root, start):
         try:
             data = (root / path).read_bytes()
@@ -154,7 +161,7 @@ def _files(root: Path, start: str, package: str, folder: Folder, items: list[Ite
         except UnicodeDecodeError as error:
             items.append(_unreadable(path, f"byte {error.start} is no UTF-8"))
             continue
-        yield File(package, folder, path, path.removeprefix(f"{start}/"), text, data)
+        yield File(package, folder, path, path.removeprefix(f"{start}/"), text, data, prefix)
 
 
 def walk(root: Path, start: str) -> list[str]:

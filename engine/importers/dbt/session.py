@@ -32,8 +32,14 @@ TYPES: Final = {
     "numeric": "numeric",
     "bigint": "BIGINT",
 }
-DEFAULTS: Final = {"materialized": "view", "enabled": True, "tags": [], "meta": {}}
-"""What `config.get` finds where nothing is set."""
+DEFAULTS: Final[Mapping[str, Any]] = {
+    "enabled": True, "alias": None, "schema": None, "tags": [], "meta": {}, "group": None, "materialized": "view", "incremental_strategy": None,
+    "batch_size": None, "lookback": 1, "begin": None, "persist_docs": {}, "post-hook": [], "pre-hook": [], "quoting": {}, "column_types": {},
+    "full_refresh": None, "unique_key": None, "on_schema_change": "ignore", "on_configuration_change": "apply", "grants": {}, "packages": [],
+    "event_time": None, "concurrent_batches": None, "contract": {"enforced": False, "alias_types": True}, "access": "protected", "freshness": None,
+    "docs": {"show": True, "node_color": None},
+}  # fmt: skip
+"""A model's configuration where nothing is set: a key that stands here is found, so that a template's own default is not taken."""
 NOT_GIVEN: Final = object()
 DATABASE: Final = "it asks the database while the template is compiled"
 ASKS: Final = "write what it answers into the model, or make it a join; then import again"
@@ -64,6 +70,8 @@ class Rendering:
     above: dict[str, Any] = field(default_factory=dict)
     """Configuration that wins over the template's own."""
     config_read: bool = False
+    is_early: bool = False
+    """Whether it read names or configuration that were not final by then."""
     this: Any = None
     model: Any = None
 
@@ -147,24 +155,41 @@ class _Config:
 
     def get(self, key: str, default: Any = None, **_: Any) -> Any:
         """A value of the merged configuration."""
+        found = self._all()
+        if key == "database" or (key == "target_database" and "{{" in str(found.get(key))):
+            raise CannotKeep("D805", "the name of the database is read, and only the environment knows it", "leave the database out")
+        return found.get(key, default)
+
+    def _all(self) -> dict[str, Any]:
         current = self._session.current
         current.config_read = True
-        found = merged({**DEFAULTS, **current.config, **current.configs}, current.above).get(key)
-        if key in {"database", "target_database"} and isinstance(found, str) and "{{" in found:
-            raise CannotKeep("D805", "the name of the database is read, and only the environment knows it", "leave the database out")
-        return default if found is None else found
+        return merged({**DEFAULTS, **current.config, **current.configs}, current.above)
 
-    meta_get = get
+    def meta_get(self, key: str, default: Any = None, **_: Any) -> Any:
+        """A value of its metadata."""
+        found = self._all().get("meta") or {}
+        return found.get(key, default)
 
     def require(self, key: str, **_: Any) -> Any:
-        """The same, and it must be there."""
-        found = self.get(key)
+        """A value of the merged configuration that must be there."""
+        return self._there(key, self.get(key))
+
+    def meta_require(self, key: str, **_: Any) -> Any:
+        """A value of its metadata that must be there."""
+        return self._there(key, self.meta_get(key))
+
+    def _there(self, key: str, found: Any) -> Any:
         if found is None:
             raise CannotKeep("D805", f"`config.require('{key}')` finds nothing", "set it in the model's config")
         return found
 
-    meta_require = require
-    persist_relation_docs = persist_column_docs = get
+    def persist_relation_docs(self) -> bool:
+        """Whether dbt keeps a relation's description in the warehouse."""
+        return bool((self._all().get("persist_docs") or {}).get("relation", False))
+
+    def persist_column_docs(self) -> bool:
+        """Whether dbt keeps the columns' descriptions in the warehouse."""
+        return bool((self._all().get("persist_docs") or {}).get("columns", False))
 
 
 class MacroCall:
@@ -177,6 +202,8 @@ class MacroCall:
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """What it gives: its text, or what it returns."""
         session, macro = self._session, self._macro
+        if macro.package == "dbt":
+            macro = session.override(macro.name) or macro
         if macro.path in session.broken:
             raise CannotKeep("D805", f"macro `{macro.name}` stands in {macro.path}, which does not parse", "correct that file")
         session.current.macros.add(f"{macro.package}.{macro.name}")
@@ -213,7 +240,9 @@ class Session:
         self.macros: dict[str, dict[str, Macro]] = {}
         self.resolved: dict[str, str] = {}
         """Dispatched macro → which one won, and why."""
-        self.schema_of: Callable[[str], str] = lambda _name: str(target.get("schema", "main"))
+        self.parts_of: Callable[[str, tuple[str, ...]], tuple[str, str]] | None = None
+        """Schema and name of what a `ref` or `source` of a package means; nothing until all names are known."""
+        self.target_schema = str(target.get("schema", "main"))
         self.broken: set[str] = set()
         """Files of macros that do not parse: what their macros do is not known, so nobody else's stand in for them."""
         self._files: dict[str, tuple[nodes.Template, str]] = {}
@@ -280,11 +309,31 @@ class Session:
                 return self.macros[each][name]
         return None
 
+    def names_macro(self, component: str, package: str) -> Macro | None:
+        """The macro that makes a part of a relation's name, where it is not dbt's own: the package's, or the project's."""
+        name = f"generate_{component}_name"
+        for each in dict.fromkeys([package, self.root]):
+            if name in self.macros.get(each, {}):
+                return self.macros[each][name]
+        return self.override(name)
+
+    def override(self, name: str) -> Macro | None:
+        """What takes the place of one of dbt's own macros, since dbt dispatches them: the project's, or by its dispatch order."""
+        for each in self.dispatch_order.get("dbt") or [self.root]:
+            if each == "dbt":
+                return None
+            for prefix in ("duckdb__", "default__"):
+                found = self.macros.get(each, {}).get(prefix + name)
+                if found is not None:
+                    self.resolved[f"dbt.{name}"] = f"{each}.{found.name} ({found.path}:{found.line}), before dbt's own"
+                    return found
+        return None
+
     def dispatch(self, name: str, namespace: str | None, package: str) -> MacroCall:
         """The macro that `adapter.dispatch` means for DuckDB."""
         order = self.dispatch_order.get(namespace or "", [])
         why = f"by the dispatch order of {namespace}"
-        if not order and namespace is not None and namespace != "dbt":
+        if not order and namespace is not None:
             order, why = [self.root, namespace], f"the project first, then {namespace}"
         elif not order:
             order, why = [package, self.root, *self.packages, "dbt"], "the first that has it"
@@ -321,8 +370,8 @@ class Session:
             "var": _Var(self),
             "env_var": self._env_var,
             "doc": self._doc,
-            "this": Now(lambda: self.current.this),
-            "model": Now(lambda: self.current.model),
+            "this": Now(lambda: self.current.this, self.early),
+            "model": Now(lambda: self.current.model, self.early),
             "target": self._target,
             "adapter": _Adapter(self, package),
             "return": self._return,
@@ -345,7 +394,7 @@ class Session:
                 itertools=SimpleNamespace(chain=itertools.chain, product=itertools.product),
             ),
             "flags": Refusing("flags", "D805", "how dbt was called is read", "decide it in the model"),
-            "project_name": package,
+            "project_name": self.root,
             "is_incremental": Refusing(
                 "is_incremental()",
                 "D803",
@@ -377,15 +426,27 @@ class Session:
             raise CannotKeep("D805", "`ref` takes a model's name, or a package and a name", "write ref('model')")
         package, name = (None, arguments[0]) if len(arguments) == 1 else arguments
         mark = self._mark("ref")
-        self.current.refs[mark] = (package, name, None if version is None else str(version))
-        return Relation(mark, name, lambda: self.schema_of(name))
+        reference = (package, name, None if version is None else str(version))
+        self.current.refs[mark] = reference
+        return Relation(mark, lambda: self._parts("ref", name, (package or "", name, reference[2] or "")))
 
     def _source(self, *arguments: Any) -> Relation:
         if len(arguments) != 2 or not all(isinstance(each, str) for each in arguments):
             raise CannotKeep("D805", "`source` takes a source's name and a table's", "write source('raw', 'orders')")
         mark = self._mark("src")
         self.current.sources[mark] = (arguments[0], arguments[1])
-        return Relation(mark, arguments[1], lambda: arguments[0])
+        return Relation(mark, lambda: self._parts("source", arguments[1], arguments))
+
+    def early(self) -> None:
+        """Note that a name or a configuration was read; as long as they are not final, what came of it is not either."""
+        if self.parts_of is None:
+            self.current.is_early = True
+
+    def _parts(self, kind: str, name: str, reference: tuple[str, ...]) -> tuple[str, str]:
+        self.early()
+        if self.parts_of is None:
+            return self.target_schema, name
+        return self.parts_of(kind, (self.current.package, *reference))
 
     def _env_var(self, name: str, default: Any = NOT_GIVEN) -> Any:
         self.current.environment.add(name)

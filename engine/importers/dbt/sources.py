@@ -38,6 +38,9 @@ class SourceNode:
     fqn: list[str]
     key: str = ""
     """Its name in sources.toml."""
+    schema: str = ""
+    identifier: str = ""
+    """As dbt calls it."""
     made: dict[str, Any] = field(default_factory=dict)
     problem: Problem | None = None
     disabled: str = ""
@@ -80,8 +83,24 @@ class Places:
     out: Path
 
 
-def convert(source: SourceNode, session: Session, places: Places, schemas: set[tuple[str, str]]) -> None:
-    """Fill what sources.toml says of it, or say why it can't be kept."""
+def refuse_overridden(found: list[SourceNode]) -> None:
+    """A package's source that the project changes by `overrides`: which of the two words holds for each key is dbt's to say."""
+    changed = {(str(each.above["overrides"]), each.source): f"{each.path}:{each.line}" for each in found if each.above.get("overrides")}
+    for source in found:
+        place = changed.get((source.package, source.source))
+        if place is not None or source.above.get("overrides"):
+            why = (
+                f"`overrides` at {place} changes it"
+                if place is not None
+                else f"it overrides a source of package `{source.above['overrides']}`"
+            )
+            source.problem = Problem("D822", why, "write what it comes to into the package's own file", source.line, source.path)
+
+
+def convert(source: SourceNode, session: Session, places: Places, relations: set[tuple[str, str]], taken: dict[str, SourceNode]) -> None:
+    """Fill what sources.toml says of it, or say why it can't be kept. `taken`: names in sources.toml that others have."""
+    if source.problem is not None:
+        return
     rendering = Rendering(source.path, source.package)
     try:
         above, entry = (
@@ -108,19 +127,29 @@ def convert(source: SourceNode, session: Session, places: Places, schemas: set[t
     if config.get("enabled", True) in {False, "false", "False"}:
         source.disabled = "by `enabled: false`"
         return
-    schema = str(above.get("schema") or source.source)
-    identifier = str(entry.get("identifier") or source.name)
+    source.schema = schema = str(above.get("schema") or source.source)
+    source.identifier = identifier = str(entry.get("identifier") or source.name)
     key_schema = re.sub(r"[.\s]+", "_", source.source)
     key_name = re.sub(r"[.\s]+", "_", source.name)
-    if (key_schema.lower(), key_name.lower()) in schemas:
+    if (key_schema.lower(), key_name.lower()) in relations:
         key_schema += "__source"
+    base, number = key_schema, 1
+    while (other := taken.get(f"{key_schema}.{key_name}".lower())) is not None:
+        number += 1
+        key_schema = f"{source.package}__{base}" if other.package != source.package and number == 2 else f"{base}_{number}"
     source.key = f"{key_schema}.{key_name}"
+    taken[source.key.lower()] = source
     meta = {
         **table(above.get("meta")),
         **table(table(above.get("config")).get("meta")),
         **table(entry.get("meta")),
         **table(table(entry.get("config")).get("meta")),
     }
+    plugin = config.get("plugin") or meta.get("plugin")
+    if plugin:
+        why = f"its rows come from dbt-duckdb's plugin `{plugin}`, which nothing runs here"
+        source.problem = Problem("D822", why, "load it into a table or file, and declare that in sources.toml", source.line, source.path)
+        return
     location = config.get("external_location") or meta.get("external_location")
     made: dict[str, Any] = {}
     if location:
