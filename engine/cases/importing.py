@@ -102,6 +102,8 @@ def _compared(done: Imported, root: Path, out: Path, environment: Mapping[str, s
             because="profiles.yml names no DuckDB file that is there",
             remedy="run `dbt build` first, or import without --compare; the new project is written all the same",
         )
+    if not done.relations:
+        return ()  # nothing was converted that is kept in the warehouse: the items say why
     here = built(out)
     pairs = [beside.Pair(each.model, each.schema, each.relation, each.built) for each in done.relations]
     project = load(out, environment=environment, variables={})

@@ -7,6 +7,7 @@ from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.collect import Declared
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.nodes import Node
+from interlock.engine.importers.dbt.yamls import table
 
 
 class Attaching:
@@ -29,7 +30,8 @@ class Attaching:
             self._generic(declared)
         for file, test in self.found.singular:
             self.conversion.tests.append(test)
-            checks.singular(self.conversion.session, test, file.text)
+            properties = self.found.test_properties.get((test.package, test.name))
+            checks.singular(self.conversion.session, test, file.text, table(None if properties is None else properties.entry))
             self._settle(test, None)
 
     def below(self, node: Node) -> set[str]:

@@ -13,6 +13,8 @@ from interlock.engine.importers.dbt.expectations import WITHOUT_PACKAGE
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.names import quoted
 from interlock.engine.importers.dbt.nodes import Node, Problem, problem_of
+from interlock.engine.importers.dbt.objects import Relation
+from interlock.engine.importers.dbt.overrides import TESTS, WHERE, taking
 from interlock.engine.importers.dbt.session import Macro, Rendering, Session
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table, table
@@ -107,7 +109,16 @@ def generic(session: Session, test: Test, entry: Any, column: str | None, about_
         if not _usable(test, config):
             return
         declared, column = column, column or arguments.get("column_name") or arguments.get("column")
-        plain = not ({"where", "limit", "fail_calc", "warn_if", "error_if"} & {key for key, value in config.items() if value is not None})
+        refused = next((found for name_ in TESTS if (found := taking(session, name_)) is not None), None)
+        if refused is not None:
+            test.refuse(
+                "D815", f"the project's own `{refused.name}` ({refused.path}:{refused.line}) makes its SQL", "write it as a check with sql"
+            )
+            return
+        macro = taking(session, WHERE)
+        plain = macro is None and not (
+            {"where", "limit", "fail_calc", "warn_if", "error_if"} & {key for key, value in config.items() if value is not None}
+        )
         short = name.removeprefix("dbt.")
         if plain and native and short in _NATIVE and _own(session, test, name) is None:
             made = _native(short, arguments, str(column) if column is not None else None, rendering)
@@ -118,7 +129,10 @@ def generic(session: Session, test: Test, entry: Any, column: str | None, about_
                 _named(test, [short, *([str(column)] if column else [])], config)
                 return
         model = about_text
-        if config.get("where"):
+        if macro is not None:
+            rendering.config = config
+            model = str(session.call(macro, rendering, relation=Relation(about_text, _unknown_parts))).strip()
+        elif config.get("where"):
             model = f"(select * from {about_text} where {config['where']})"
         failing = _failing(session, test, name, arguments, str(column) if column is not None else None, model, rendering, declared)
     except (CannotKeep, *t.EVALUATION) as error:
@@ -138,15 +152,19 @@ def generic(session: Session, test: Test, entry: Any, column: str | None, about_
     _made(test, failing, config, [name.rsplit(".", 1)[-1], *([str(column)] if column else [])])
 
 
-def singular(session: Session, test: Test, text: str) -> None:
-    """Fill a singular test's checks."""
+def singular(session: Session, test: Test, text: str, said: Table) -> None:
+    """Fill a singular test's checks. `said`: what a YAML file says of it."""
     rendering = test.rendering = Rendering(test.path, test.package)
     try:
+        below = table(session.value(said.get("config"), rendering))
+        rendering.config = below = {clean(str(key)): value for key, value in below.items()}
         failing = session.render(text, rendering)
     except (CannotKeep, *t.EVALUATION) as error:
         test.problem = problem_of(error, test.path, test.line)
         return
-    config = _with_project(session, test, table(rendering.configs))
+    config = _with_project(session, test, table(merged(below, rendering.configs)))
+    if isinstance(said.get("description"), str):
+        config.setdefault("description", said["description"])
     if not _usable(test, config):
         return
     _made(test, failing.strip().rstrip(";").rstrip(), config, [test.name])
@@ -173,6 +191,10 @@ def _usable(test: Test, config: Table) -> bool:
     if config.get("store_failures"):
         test.notes.append("store_failures was left out: a verdict keeps samples")
     return True
+
+
+def _unknown_parts() -> tuple[str, str]:
+    raise CannotKeep("D805", "the parts of a name are read where a test's rows are chosen", "write the condition as the test's `where`")
 
 
 def _argument(session: Session, value: Any, rendering: Rendering) -> Any:

@@ -14,7 +14,7 @@ from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.items import Item, Kind
 from interlock.engine.importers.dbt.nodes import Node, Properties
 from interlock.engine.importers.dbt.properties import unknown_properties
-from interlock.engine.importers.dbt.reading import File, Package, Tree, yaml_text
+from interlock.engine.importers.dbt.reading import File, Package, Tree, yaml_file, yaml_text
 from interlock.engine.importers.dbt.session import Session
 from interlock.engine.importers.dbt.sources import SourceNode
 from interlock.engine.importers.dbt.suggest import nearest
@@ -62,6 +62,8 @@ class Found:
     documents: list[tuple[str, str, str]] = field(default_factory=list)
     """What is carried as documentation: kind, name, text."""
     properties: dict[tuple[str, str], list[Properties]] = field(default_factory=dict)
+    test_properties: dict[tuple[str, str], Properties] = field(default_factory=dict)
+    """What YAML says of tests that are files, by package and name."""
     versions: dict[tuple[str, str], tuple[Properties, str, str, bool]] = field(default_factory=dict)
     """By package and file: its properties, the model's name, the version, and whether it is the latest."""
 
@@ -105,6 +107,7 @@ def collect(tree: Tree, environment: Mapping[str, str]) -> Found:
     for package in tree.packages:
         _nodes(found, package)
     _orphans(found)
+    _selectors(found)
     return found
 
 
@@ -197,6 +200,9 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
             case "macros" | "analyses" | "tests" | "data_tests":
                 for index, entry in enumerate(items(entries)):
                     each = table(entry)
+                    if section in {"tests", "data_tests"} and isinstance(each.get("name"), str):
+                        place = line_of(entries, index) or each.at("name")
+                        found.test_properties.setdefault((package.name, each["name"]), Properties(file.path, place, each, package.name))
                     if each.get("description"):
                         found.document(
                             "documentation",
@@ -373,6 +379,11 @@ def _orphans(found: Found) -> None:
     """Properties of something that is not there."""
     singular = {"models": "model", "seeds": "seed", "snapshots": "snapshot"}
     there = {(node.kind, node.base or node.name) for node in found.nodes} | {(node.kind, node.name) for node in found.nodes}
+    tests = {(test.package, test.name) for _, test in found.singular}
+    for (package, name), each in found.test_properties.items():
+        if (package, name) not in tests and not found.session.macro(package, f"test_{name}"):
+            why = f"no test is a file called `{name}`"
+            found.refuse("config", f"tests.{name}", each.path, each.line, "D809", why, "take it out, or see to its spelling")
     for (section, name), entries in found.properties.items():
         if (singular[section], name) not in there:
             for each in entries:
@@ -385,6 +396,26 @@ def _orphans(found: Found) -> None:
                     f"no {singular[section]} is called `{name}`",
                     "take it out, or see to its spelling",
                 )
+
+
+def _selectors(found: Found) -> None:
+    """What selectors.yml names, if it is there. A default one decides what `dbt build` builds, and nothing here goes by it."""
+    path = "selectors.yml"
+    if not (found.tree.root / path).is_file():
+        return
+    listed = items(table(yaml_file(found.tree.root, path, found.items)).get("selectors"))
+    for index, entry in enumerate(listed):
+        each, line = table(entry), line_of(listed, index)
+        name = f"selector {each.get('name')}"
+        if each.get("default"):
+            why = "dbt builds what its default selector names, where nothing else is asked for; a run here builds everything"
+            found.refuse(
+                "config", name, path, line, "D810", why, "name the models with --select, and those that are left out with --exclude"
+            )
+        else:
+            found.document(
+                "config", name, path, line, "a selection that dbt is told by name; here it is written after --select", _plain(each)
+            )
 
 
 def shadowed(found: Found) -> None:

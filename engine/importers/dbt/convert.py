@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interlock.engine.importers.dbt import freshness, incremental, materialize, names, seeds, snapshots, sources, units
+from interlock.engine.importers.dbt import freshness, incremental, materialize, names, overrides, seeds, snapshots, sources, units
 from interlock.engine.importers.dbt import nodes as n
 from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.collect import Found
@@ -31,6 +31,8 @@ class Conversion:
         self.tests: list[Test] = []
         self.default_schema = str(found.tree.profile.get("schema") or "main")
         if not materialize.RELATION.fullmatch(self.default_schema):
+            why = f"a schema cannot be called `{self.default_schema}` here; what dbt builds in it is built in main"
+            found.refuse("config", "profile.schema", "", None, "D810", why, "use letters, digits and underscores in its name")
             self.default_schema = "main"
         self.places = places_of(found, out)
         self.settings = settings_of(found)
@@ -165,6 +167,15 @@ class Conversion:
     # --- nodes ---
 
     def _convert(self, node: Node) -> None:
+        materialized = node.kind if node.kind != "model" else str(node.config.get("materialized", "view"))
+        macro = overrides.overriding(self.session, materialized)
+        if macro is not None:
+            node.refuse(
+                "D810",
+                f"the project's own `{macro.name}` ({macro.path}:{macro.line}) takes part in how dbt builds it, and nothing here calls that",
+                "write what it does into the model, or take the macro out",
+            )
+            return
         if node.problem is not None:
             if node.problem.code == "D803" and node.kind == "model" and not node.disabled:
                 self._propose(node)

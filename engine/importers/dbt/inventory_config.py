@@ -8,7 +8,7 @@ from typing import Any, Final
 from interlock.engine.importers.dbt.configs import CARRIED, CHANGES, DOCUMENTS, HOOKS, KNOWN, clean, listed
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.items import Item
-from interlock.engine.importers.dbt.materialize import HARMLESS
+from interlock.engine.importers.dbt.materialize import is_harmless
 from interlock.engine.importers.dbt.nodes import Node
 from interlock.engine.importers.dbt.reading import Package
 from interlock.engine.importers.dbt.suggest import did_you_mean
@@ -80,7 +80,7 @@ def _own(node: Node) -> Iterator[Item]:
 def _item(key: str, value: Any, name: str, path: str, line: int | None) -> Item:
     if key in HOOKS:
         texts = [str(hook.get("sql", "") if isinstance(hook, dict) else hook) for hook in listed(value)]
-        if all(not text.strip() or HARMLESS.match(text) for text in texts):
+        if all(not text.strip() or is_harmless(text) for text in texts):
             return Item(kind="hook", name=name, status="documented", path=path, line=line, why="it changes no rows, and is not run here")
         return Item(
             kind="hook", name=name, status="refused", path=path, line=line, code="D810", why="nothing runs beside a model's own statement here",

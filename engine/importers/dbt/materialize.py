@@ -13,9 +13,10 @@ from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.nodes import Node, column_entries
 from interlock.engine.importers.dbt.yamls import items, table
 
-HARMLESS: Final = re.compile(
+_HARMLESS: Final = re.compile(
     r"\s*(grant|revoke|analyze|analyse|comment\s+on|vacuum|checkpoint|optimize|alter\s+table\s+\S+\s+set\s+(tag|comment))\b", re.IGNORECASE
 )
+_ASKING: Final = re.compile(r"\b(run_query|statement|adapter)\b")
 RELATION: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 TAG: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]*", re.ASCII)
 _WITHOUT_DIGITS: Final = {"numeric": "DECIMAL(18,3)", "decimal": "DECIMAL(18,3)"}
@@ -73,7 +74,7 @@ def refuse_changes(node: Node, materialized: str) -> None:
     if node.config.get("database"):
         node.notes.append(f"`database: {node.config['database']}` was left out: a target is one database")
     for key, sql in _hooks(node):
-        if HARMLESS.match(sql):
+        if is_harmless(sql):
             node.notes.append(f"{key} was left out: it changes no rows ({sql.strip().splitlines()[0][:60]})")
 
 
@@ -86,10 +87,15 @@ def blocking(node: Node, materialized: str) -> tuple[str, str, str] | None:
     for key, sql in _hooks(node):
         if materialized == "ephemeral":
             return "D810", f"the {key} of an ephemeral model never runs", "take it out, or make the model a view"
-        if not HARMLESS.match(sql):
+        if not is_harmless(sql):
             why = f"it has a {key}, and nothing runs beside a model's own statement here"
             return "D810", why, "move what it does into a model, or run it outside"
     return None
+
+
+def is_harmless(hook: str) -> bool:
+    """Whether a hook changes no rows: each of its statements is one of those that never do, and its template asks nothing."""
+    return all(_HARMLESS.match(each) for each in hook.split(";") if each.strip()) and _ASKING.search(hook) is None
 
 
 def _hooks(node: Node) -> list[tuple[str, str]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from typing import Final
 
 from interlock.engine.compiler.reading import Reading
 from interlock.engine.importers.dbt.nodes import Node
 from interlock.engine.warehouse.duckdb.parser import Statements, parse, tokens
 
-_CTE: Final = r"\b{0}\b\s*(?:\([^()]*\)\s*)?as\s*(?:not\s+materialized\s*|materialized\s*)?\("
+_CTE: Final = r"(?:\b{0}\b|\"{0}\")\s*(?:\([^()]*\)\s*)?as\s*(?:not\s+materialized\s*|materialized\s*)?\("
 _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*", re.ASCII)
 
 
@@ -35,7 +36,13 @@ def name_all(nodes: Iterable[Node]) -> None:
 
 def quoted(name: str) -> str:
     """A name as it stands in SQL: bare where it can."""
-    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+    return name if _PLAIN.fullmatch(name) and _is_bare(name) else '"' + name.replace('"', '""') + '"'
+
+
+@cache
+def _is_bare(name: str) -> bool:
+    """Whether a word names a relation without quotes: `order` does not."""
+    return isinstance(parse(f"select {name}.a from {name}"), Statements)
 
 
 def in_comment(text: str, marks: Iterable[str]) -> list[tuple[str, int]]:
@@ -75,12 +82,13 @@ def resolved(text: str, bare: Mapping[str, str], qualified: Callable[[str], str]
     """
     captured: set[str] = set()
     for name in set(bare.values()):
-        if re.search(_CTE.format(re.escape(name)), text, re.IGNORECASE):
+        said = name.strip('"')
+        if re.search(_CTE.format(re.escape(said)), text, re.IGNORECASE):
             marked = _read(replaced(text, {mark: mark if each == name else each for mark, each in bare.items()}))
             plain = _read(replaced(text, bare))
             wanted = sum(path[-1].lower() in bare and bare[path[-1].lower()] == name for path in marked)
-            direct = sum(path == (name,) for path in marked)
-            if sum(path == (name,) for path in plain) != wanted + direct:
+            direct = sum(path == (said,) for path in marked)
+            if sum(path == (said,) for path in plain) != wanted + direct:
                 captured.add(name)
     return replaced(text, {mark: qualified(name) if name in captured else name for mark, name in bare.items()})
 

@@ -10,11 +10,21 @@ from typing import Any, Final, Literal, TypeAlias
 
 from interlock.engine.diagnostics import Position, refused
 from interlock.engine.importers.dbt import yamls
+from interlock.engine.importers.dbt.ignored import FILE as IGNORE
+from interlock.engine.importers.dbt.ignored import ignoring
 from interlock.engine.importers.dbt.items import Item
+from interlock.engine.importers.dbt.session import Rendering, Session
+from interlock.engine.importers.dbt.template import EVALUATION, CannotKeep
 from interlock.engine.importers.dbt.yamls import NotYaml, Table
 
 PROJECT: Final = "dbt_project.yml"
-LEFT_OUT: Final = frozenset({".git", ".venv", "node_modules", "__pycache__", "target", "logs", "dbt_packages", "dbt_modules"})
+LEFT_OUT: Final = frozenset({".git", ".venv", "node_modules", "__pycache__"})
+"""Folders in which no program keeps files of a dbt project."""
+OF_DBT: Final = frozenset({"target", "logs", "dbt_packages", "dbt_modules"})
+"""Folders beside dbt_project.yml that dbt itself writes; below a folder of models they are folders like others."""
+READ: Final = (".sql", ".py", ".csv", ".yml", ".yaml", ".md")
+PASSED_OVER: Final = (".", "#", "~")
+"""How names of files begin that dbt takes for an editor's."""
 
 Folder: TypeAlias = Literal["model", "seed", "test", "macro", "snapshot", "analysis"]
 
@@ -150,7 +160,20 @@ def _package(root: Path, prefix: str, items: list[Item]) -> Package | None:
 
 
 def _files(root: Path, start: str, package: str, folder: Folder, prefix: str, items: list[Item]) -> Iterator[File]:
-    for path in walk(root, start):
+    ignored_by = f"{prefix}/{IGNORE}" if prefix else IGNORE
+    ignored = ignoring(_text_of(root / ignored_by))
+    paths, links = walk(root, start, prefix)
+    items += [
+        Item(kind="file", name=path, status="documented", path=path, why="a link to a folder: dbt does not follow it") for path in links
+    ]
+    for path in paths:
+        if path.rsplit("/", 1)[-1].startswith(PASSED_OVER):
+            if path.lower().endswith(READ):
+                items.append(Item(kind="file", name=path, status="documented", path=path, why="dbt passes over files whose names begin so"))
+            continue
+        if ignored(path.removeprefix(f"{prefix}/") if prefix else path):
+            items.append(Item(kind="file", name=path, status="documented", path=path, why=f"dbt passes over it, by {ignored_by}"))
+            continue
         try:
             data = (root / path).read_bytes()
         except OSError as error:
@@ -164,20 +187,25 @@ def _files(root: Path, start: str, package: str, folder: Folder, prefix: str, it
         yield File(package, folder, path, path.removeprefix(f"{start}/"), text, data, prefix)
 
 
-def walk(root: Path, start: str) -> list[str]:
-    """Files below a folder, sorted, relative to the project. Links that lead round in a circle are followed once."""
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8-sig", errors="replace") if path.is_file() else ""
+    except OSError:
+        return ""
+
+
+def walk(root: Path, start: str, package: str = "") -> tuple[list[str], list[str]]:
+    """Files below a folder and links to other folders, sorted, relative to the project. dbt follows no such link, so nothing does here."""
     found: list[str] = []
-    seen: set[str] = set()
-    for directory, folders, files in os.walk(root / start, followlinks=True):
-        real = os.path.realpath(directory)
-        if real in seen:
-            folders[:] = []
-            continue
-        seen.add(real)
-        folders[:] = sorted(name for name in folders if name not in LEFT_OUT and not name.startswith("."))
+    links: list[str] = []
+    for directory, folders, files in os.walk(root / start):
         below = Path(directory).relative_to(root).as_posix()
-        found += [f"{below}/{name}" if below != "." else name for name in sorted(files) if not name.startswith(".")]
-    return sorted(found)
+        inside = "" if below == "." else f"{below}/"
+        out = LEFT_OUT | (OF_DBT if below == (package or ".") else frozenset())
+        folders[:] = sorted(name for name in folders if name not in out)
+        links += [f"{inside}{name}" for name in folders if (Path(directory) / name).is_symlink()]
+        found += [f"{inside}{name}" for name in files]
+    return sorted(found), sorted(links)
 
 
 def _unreadable(path: str, why: str) -> Item:
@@ -254,8 +282,11 @@ def _missing(root: Path, packages: list[Package], items: list[Item]) -> list[str
 
 
 def _profile(root: Path, config: Table, environment: Mapping[str, str], items: list[Item]) -> tuple[dict[str, Any], str]:
-    name = config.get("profile")
-    places = [root, *(Path(given) for given in (environment.get("DBT_PROFILES_DIR"),) if given)]
+    session = Session(root=str(config.get("name")), target={}, environment=environment)
+    said = Rendering("profiles.yml", session.root)
+    name = _evaluated(session, said, "profile", config.get("profile"), items)
+    # A folder that the environment names is where dbt looks, whatever stands beside the project.
+    places = [*(Path(given) for given in (environment.get("DBT_PROFILES_DIR"),) if given), root]
     home = environment.get("HOME")
     places += [Path(home) / ".dbt"] if home else []
     for place in places:
@@ -266,11 +297,31 @@ def _profile(root: Path, config: Table, environment: Mapping[str, str], items: l
         if not chosen:
             continue
         outputs = yamls.table(chosen.get("outputs"))
-        wanted = chosen.get("target", "default")
-        output = outputs.get(wanted) if isinstance(wanted, str) and wanted in outputs else next(iter(outputs.values()), None)
-        target = wanted if isinstance(wanted, str) and wanted in outputs else next(iter(outputs), "dev")
+        wanted = _evaluated(session, said, "target", chosen.get("target", "default"), items)
+        if not (isinstance(wanted, str) and wanted in outputs):
+            if "target" in chosen and wanted is not None:
+                why = f"profiles.yml has no target `{wanted}`; the first that it has was taken"
+                items.append(
+                    Item(kind="config", name="profile.target", status="refused", code="D810", why=why, remedy="name one that is there")
+                )
+            wanted = next(iter(outputs), "dev")
+        output = yamls.table(outputs.get(wanted))
+        read_out = {
+            **output, **{key: _evaluated(session, said, key, output[key], items) for key in ("type", "schema", "database") if key in output}
+        }  # fmt: skip
         if place == root:
-            why = f"target `{target}` was read: type, schema and database; no user, no password"
+            why = f"target `{wanted}` was read: type, schema and database; no user, no password"
             items.append(Item(kind="file", name="profiles.yml", status="converted", path="profiles.yml", why=why))
-        return {**yamls.table(output), "name": target, "profile_name": name}, str(place / "profiles.yml")
+        return {**read_out, "name": wanted, "profile_name": name}, str(place / "profiles.yml")
     return {}, ""
+
+
+def _evaluated(session: Session, rendering: Rendering, key: str, value: Any, items: list[Item]) -> Any:
+    """A value of the profile, with its template evaluated; nothing after an item that says why it cannot be."""
+    try:
+        return session.value(value, rendering)
+    except (CannotKeep, *EVALUATION) as error:
+        code, remedy = (error.code, error.remedy) if isinstance(error, CannotKeep) else ("D805", "correct it; dbt refuses it, too")
+        why = f"{error}; it is as if nothing were said"
+        items.append(Item(kind="config", name=f"profile.{key}", status="refused", code=code, why=why, remedy=remedy))
+        return None

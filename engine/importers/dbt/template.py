@@ -80,13 +80,15 @@ class _Blocks(Extension):
             ends: tuple[str, ...] = ("name:endtest", "name:enddata_test")
             macro.name = f"test_{name}"
         else:
+            adapter = "default"
             while parser.stream.skip_if("comma"):
                 word = next(parser.stream)
                 if word.value != "default":
                     parser.stream.expect("assign")
-                    parser.parse_expression()
+                    given = _literal(parser.parse_expression())
+                    adapter = str(given) if word.value == "adapter" else adapter
             ends = (f"name:end{kind}",)
-            macro.name = f"{kind}_{name}"
+            macro.name = f"{kind}_{name}_{adapter}" if kind == "materialization" else f"{kind}_{name}"
         macro.body = parser.parse_statements(ends, drop_needle=True)
         return macro
 
@@ -107,6 +109,8 @@ def environment() -> SandboxedEnvironment:
     made = _Sandbox(
         extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols", _Blocks], undefined=unknown, keep_trailing_newline=True, autoescape=False
     )
+    made.filters["random"] = _by_chance
+    made.globals["lipsum"] = _by_chance
     made.filters["as_text"] = made.filters["as_native"] = made.filters["as_number"] = made.filters["as_bool"] = _as_it_is
     return made
 
@@ -114,6 +118,10 @@ def environment() -> SandboxedEnvironment:
 def assign(env: SandboxedEnvironment, tree: nodes.Node) -> None:
     """Remember the names that a template sets."""
     env.undefined.assigned.update(name.name for name in tree.find_all(nodes.Name) if name.ctx == "store")  # type: ignore[attr-defined]
+
+
+def _by_chance(*_: Any, **__: Any) -> NoReturn:
+    raise CannotKeep("D829", "the template draws by chance, and what it drew would be frozen into the SQL", "write what is meant")
 
 
 def _as_it_is(value: Any) -> Any:

@@ -61,7 +61,8 @@ def files_of(conversion: Conversion, project_id: str) -> dict[str, str]:
 
 
 def _files(node: Node, conversion: Conversion) -> dict[str, str]:
-    folder = "/".join(node.file.inner.split("/")[:-1])
+    # What is hidden from people is read by dbt, and by nothing here.
+    folder = "/".join(part.lstrip(".") or "hidden" for part in node.file.inner.split("/")[:-1])
     inside = f"{folder}/" if folder else ""
     foreign = f"packages/{node.package}/" if node.package != conversion.session.root else ""
     if node.kind == "seed":
