@@ -180,3 +180,60 @@ def test_the_word_null_is_a_text_where_dbt_keeps_it_one(tmp_path: Path, fast: st
     assert api.run(api.open_context(found.out, environment={})).outcome == "succeeded"
     with duckdb.connect(str(found.out / "shop.duckdb"), read_only=True) as warehouse:
         assert warehouse.execute("from main.s").fetchall() == [("x", 1), (kept, 2), (None, None)]
+
+
+@pytest.mark.parametrize(("materialized", "first"), [("table", "id"), ("view", "name")])
+def test_a_contract_orders_the_columns_of_a_table_as_in_dbt(tmp_path: Path, materialized: str, first: str) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/a.sql": f"{{{{ config(materialized='{materialized}') }}}}select 'x' as name, 1 as id -- the end;",
+            "models/all.sql": "select * from {{ ref('a') }}",
+            "models/s.yml": """
+                models:
+                  - name: a
+                    config: {contract: {enforced: true}}
+                    columns: [{name: id, data_type: integer}, {name: name, data_type: varchar}]
+            """,
+        },
+    )
+    context = api.open_context(found.out, environment={})
+    assert api.run(context).outcome == "succeeded"
+    with duckdb.connect(str(found.out / "shop.duckdb"), read_only=True) as connection:
+        assert connection.execute('select * from "all"').description[0][0] == first
+    assert ("order of its contract" in found.item("a").why) == (materialized == "table")
+
+
+@pytest.mark.parametrize(("materialized", "status"), [("table", "refused"), ("view", "documented")])
+def test_a_foreign_key_is_held_by_nothing_here_and_that_is_said(tmp_path: Path, materialized: str, status: str) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/a.sql": f"{{{{ config(materialized='{materialized}') }}}}select 1 as id",
+            "models/s.yml": """
+                models:
+                  - name: a
+                    config: {contract: {enforced: true}}
+                    columns: [{name: id, data_type: integer, constraints: [{type: foreign_key, expression: "main.b (id)"}]}]
+            """,
+        },
+    )
+    assert found.item("a.constraints.foreign_key", "config").status == status
+
+
+def test_tests_of_a_column_that_is_quoted_ask_it_by_its_quoted_name(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/a.sql": 'select 1 as "Order Id", 2 as "order"',
+            "models/s.yml": """
+                models:
+                  - name: a
+                    columns:
+                      - {name: Order Id, quote: true, data_tests: [unique, not_null]}
+                      - {name: order, quote: true, data_tests: [{accepted_values: {arguments: {values: [2], quote: false}}}]}
+            """,
+        },
+    )
+    assert [item.why for item in found.items("test") if item.status != "converted"] == []
+    assert api.run(api.open_context(found.out, environment={})).outcome == "succeeded"

@@ -280,7 +280,7 @@ def _declared(found: Found, entry: Table, _: Any, file: File, package: Package, 
     for column in columns:
         each = table(column)
         if "name" in each:
-            add(each, str(each["name"]))
+            add(each, '"' + str(each["name"]).replace('"', '""') + '"' if each.get("quote") is True else str(each["name"]))
 
 
 # --- nodes --------------------------------------------------------------------------------------------------------------

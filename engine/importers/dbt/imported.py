@@ -120,8 +120,10 @@ def _written_and_compiled(
         _replace(out, files)
         if not any(node.live for node in conversion.found.nodes):
             return files, (), ()
-        findings = verify.findings_of(out, environment, clock)
+        findings, models = verify.findings_of(out, environment, clock)
         unknown = verify.unknown_sources(findings)
+        if verify.in_order(conversion, models):
+            continue
         changed, left = verify.drop_what_fails(conversion, findings)
         if not changed:
             break

@@ -193,12 +193,13 @@ def _constraint(
     elif kind == "check" and entry.get("expression"):
         node.checks.append({"sql": f"select * from {node.into} where not ({entry['expression']})", "name": _name("check", columns, node)})
     elif kind not in {"not_null", "unique", "primary_key"}:
-        why = "a constraint that is only declared" if kind == "foreign_key" else "it has no counterpart"
-        status: Any = "documented" if kind == "foreign_key" else "refused"
+        is_view = node.sidecar.get("materialized") == "view"
+        why = "dbt makes no constraints of a view" if is_view else "DuckDB holds it in dbt's table, and nothing holds it here"
+        status: Any = "documented" if is_view else "refused"
         report(
             Item(
                 kind="config", name=f"{node.name}.constraints.{kind}", status=status, path=path, line=line, why=why,
-                code="" if status == "documented" else "D810", remedy="" if status == "documented" else "write it as a check",
+                code="" if status == "documented" else "D810", remedy="" if status == "documented" else f"write it as a {'test `relationships`' if kind == 'foreign_key' else 'check'}",
             )
         )  # fmt: skip
 

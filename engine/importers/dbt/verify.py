@@ -10,9 +10,11 @@ from typing import Final
 
 from interlock.engine.clock import Clock, stamp
 from interlock.engine.compiler.checks import TAKEN_FOR
+from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.importers.dbt import freshness
 from interlock.engine.importers.dbt.convert import Conversion
+from interlock.engine.importers.dbt.names import quoted
 from interlock.engine.importers.dbt.nodes import Node, Problem
 from interlock.engine.importers.dbt.sources import SourceNode
 from interlock.engine.project.clashes import relation_conflicts
@@ -28,8 +30,8 @@ _CHECK: Final = re.compile(r"checks\[(\d+)\]")
 PASSES_MAX: Final = 50
 
 
-def findings_of(out: Path, environment: Mapping[str, str], clock: Clock) -> tuple[Diagnostic, ...]:
-    """All findings of the new project that are errors."""
+def findings_of(out: Path, environment: Mapping[str, str], clock: Clock) -> tuple[tuple[Diagnostic, ...], Mapping[str, CompiledModel]]:
+    """All findings of the new project that are errors, and its models as far as they compile."""
     project = load(out, environment=environment, variables={})
     target = choose_target(project, "dev", writes=False)
     made = ground(project, target, clock)
@@ -38,9 +40,28 @@ def findings_of(out: Path, environment: Mapping[str, str], clock: Clock) -> tupl
         with closing(made.scratch()) as scratch:
             compiled = made.compile(as_of, scratch, target_is="absent")
     except Refused as refusal:
-        return refusal.findings
+        return refusal.findings, {}
     found = (*project.findings, *relation_conflicts(project, target), *compiled.findings)
-    return tuple(finding for finding in found if finding.severity == "error")
+    return tuple(finding for finding in found if finding.severity == "error"), compiled.models
+
+
+def in_order(conversion: Conversion, models: Mapping[str, CompiledModel]) -> bool:
+    """Give tables the order of columns that their contracts have, as dbt does; answers whether any was changed."""
+    changed = False
+    for node in conversion.found.nodes:
+        compiled = models.get(node.into)
+        if not node.live or compiled is None or not node.contract_rule or node.sidecar.get("materialized") not in {"table", "incremental"}:
+            continue
+        promised = list(node.contract)
+        made = [column.name for column in compiled.columns or ()]
+        if sorted(each.lower() for each in made) == sorted(each.lower() for each in promised) and [each.lower() for each in made] != [
+            each.lower() for each in promised
+        ]:
+            listed = ", ".join(quoted(name) for name in promised)
+            node.text = f"select {listed}\nfrom (\n{node.text.strip().rstrip(';').rstrip()}\n) as model_subq\n"
+            node.notes.append("its columns were put in the order of its contract, as dbt puts them")
+            changed = True
+    return changed
 
 
 def ground(project: Project, target: TargetConfig, clock: Clock) -> Ground:
