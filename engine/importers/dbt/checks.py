@@ -156,8 +156,8 @@ def singular(session: Session, test: Test, text: str, said: Table) -> None:
     """Fill a singular test's checks. `said`: what a YAML file says of it."""
     rendering = test.rendering = Rendering(test.path, test.package)
     try:
-        below = table(session.value(said.get("config"), rendering))
-        rendering.config = below = {clean(str(key)): value for key, value in below.items()}
+        below = {clean(str(key)): value for key, value in table(session.value(said.get("config"), rendering)).items()}
+        rendering.config = below
         failing = session.render(text, rendering)
     except (CannotKeep, *t.EVALUATION) as error:
         test.problem = problem_of(error, test.path, test.line)
