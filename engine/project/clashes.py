@@ -15,6 +15,8 @@ def relation_conflicts(project: Project, target: TargetConfig) -> tuple[Diagnost
         if source.path is None and source.database is None:
             place = ((source.schema or target.schema).lower(), (source.identifier or source.name).lower())
             taken.setdefault(place, ("source", source.name))
+    if not _any_taken(project, target, set(taken)):
+        return ()
     findings: list[Diagnostic] = []
     kinds = dict.fromkeys(project.models, "model") | dict.fromkeys(project.seeds, "seed")
     for name, kind in sorted(kinds.items()):
@@ -36,3 +38,18 @@ def relation_conflicts(project: Project, target: TargetConfig) -> tuple[Diagnost
             )
         taken.setdefault(place, (kind, name))
     return in_order(findings)
+
+
+def _any_taken(project: Project, target: TargetConfig, seen: set[tuple[str, str]]) -> bool:
+    """Whether two are one relation: nearly never, and then the files are gone through in the order of their names to say which."""
+    default = target.schema.lower()
+    for files in (project.models, project.seeds):
+        for name in files:
+            file = standing(files, name)
+            if file.materialized == "ephemeral":
+                continue
+            place = (file.schema.lower() if file.schema else default, (file.alias or name).lower())
+            if place in seen:
+                return True
+            seen.add(place)
+    return False

@@ -34,11 +34,11 @@ def compile_text(result: CompileResult, look: Look) -> list[str]:
     for layer in sorted(layers):
         lines += ["", look.ink(f"layer {layer}", "bold")]
         for model in layers[layer]:
-            lines.append(f"  {one_line(model.model)}  {model.kind}  {one_line(model.relation)}  {one_line(model.path)}".rstrip())
+            lines.append(one_line(f"  {model.model}  {model.kind}  {model.relation}  {model.path}").rstrip())
             lines.append(f"    {column_list(model.columns)}")
-            reads = [*model.reads, *(f"source {source}" for source in model.sources)]
+            reads = [*model.reads, *[f"source {source}" for source in model.sources]] if model.sources else model.reads
             if reads:
-                lines.append(f"    reads {one_line(listed(reads))}")
+                lines.append(one_line(f"    reads {listed(reads)}"))
     return [*lines, "", f"{counted(len(result.models), 'model')} compiled; `interlock show MODEL` prints the SQL"]
 
 
