@@ -195,6 +195,9 @@ SUMS: Final = frozenset({"avg", "mean", "sum"})
 PICKED: Final = frozenset({"arg_max", "arg_max_null", "arg_min", "arg_min_null", "argmax", "argmin", "max_by", "min_by"})
 """Aggregates that take the value of one row: of any of those that are equal in what they look for."""
 
+COMMONEST: Final = frozenset({"mode"})
+"""Aggregates that take the commonest value: of several that are, any of these."""
+
 SETTLING: Final = frozenset(
     {
         "array_length",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from interlock.engine.compiler.floats import Sums, sums_of
-from interlock.engine.compiler.functions import FLOATING, ORDERED, PICKED, SUMS
+from interlock.engine.compiler.functions import COMMONEST, FLOATING, ORDERED, PICKED, SUMS
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.order import Orders, Unsettled
 from interlock.engine.compiler.order_shapes import Shape, parts_of
@@ -17,9 +17,9 @@ from interlock.engine.warehouse.duckdb.parser import Tree
 if TYPE_CHECKING:
     from interlock.engine.compiler.unit import Surroundings, Unit
 
-_POSITIONS = frozenset({"row_number", "ntile", "first_value", "last_value", "nth_value", "lag", "lead"})
+_POSITIONS = frozenset({"row_number", "ntile", "first_value", "last_value", "nth_value", "lag", "lead", "fill"})
 _MOSTLY = ORDERED | _POSITIONS
-_STRICTLY = _MOSTLY | PICKED | FLOATING | SUMS
+_STRICTLY = _MOSTLY | PICKED | COMMONEST | FLOATING | SUMS
 
 
 def unsettled_in(unit: Unit, around: Surroundings, *, strict: bool = False) -> tuple[Unsettled, ...]:

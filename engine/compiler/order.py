@@ -9,16 +9,25 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
 from interlock.engine.compiler.floats import Sums
-from interlock.engine.compiler.functions import FLOATING, ORDERED, PICKED, SETTLING, SUMS, is_volatile
+from interlock.engine.compiler.functions import COMMONEST, FLOATING, ORDERED, PICKED, SETTLING, SUMS, is_volatile
 from interlock.engine.compiler.order_rows import Fact, closed, facts_of, key_of, resolved
 from interlock.engine.compiler.order_shapes import Known, Select, Shape, Shapes, name_of, parts_of, position_of
-from interlock.engine.compiler.reading import NO_NODES, QUERIES, Reading, first_offset, offset_of
+from interlock.engine.compiler.reading import NO_NODES, QUERIES, Reading, counts_rows, first_offset, offset_of
 from interlock.engine.warehouse.duckdb.parser import Tree
 
 _NAMES: Final = NO_NODES - {"cte_map"}
 
 _BY_POSITION: Final = frozenset(
-    {"WINDOW_ROW_NUMBER", "WINDOW_NTILE", "WINDOW_FIRST_VALUE", "WINDOW_LAST_VALUE", "WINDOW_NTH_VALUE", "WINDOW_LAG", "WINDOW_LEAD"}
+    {
+        "WINDOW_ROW_NUMBER",
+        "WINDOW_NTILE",
+        "WINDOW_FIRST_VALUE",
+        "WINDOW_LAST_VALUE",
+        "WINDOW_NTH_VALUE",
+        "WINDOW_LAG",
+        "WINDOW_LEAD",
+        "WINDOW_FILL",
+    }
 )
 PICKS: Final = frozenset({"LIMIT", "OFFSET", "DISTINCT ON"})
 """What takes some rows and leaves others."""
@@ -108,7 +117,7 @@ class Orders:
         elif owner is not None and kind == "FUNCTION":
             name = value.get("function_name", "").lower()
             ordered = bool(value.get("order_bys", {}).get("orders"))
-            asked = name in ORDERED or name in PICKED if self._ties else name in ORDERED and not ordered
+            asked = name in ORDERED | PICKED | COMMONEST if self._ties else name in ORDERED and not ordered
             if self._floats(name, value):
                 found += self._float(value, name, owner)
             elif asked and name not in self._macros and not settling:
@@ -224,9 +233,12 @@ class Orders:
 
     def _window(self, tree: Tree, owner: Tree) -> Iterator[Unsettled]:
         name = tree.get("function_name", "").lower()
-        floats = tree.get("type") == "WINDOW_AGGREGATE" and self._floats(name, tree)
-        sensitive = floats or tree.get("type") in _BY_POSITION or (tree.get("type") == "WINDOW_AGGREGATE" and name in ORDERED)
-        if not sensitive or tree.get("arg_orders") or (tree.get("orders") and not self._ties):
+        is_aggregate = tree.get("type") == "WINDOW_AGGREGATE"
+        floats = is_aggregate and self._floats(name, tree)
+        by_place = tree.get("type") in _BY_POSITION or (is_aggregate and (name in ORDERED or counts_rows(tree)))
+        if is_aggregate and not by_place and self._ties and name in PICKED | COMMONEST and name not in self._macros:
+            yield from self._chooses(tree, name, tree.get("partitions", []), self._shapes.select(owner))
+        if not (floats or by_place) or tree.get("arg_orders") or (tree.get("orders") and not self._ties):
             return
         select = self._shapes.select(owner)
         orders = [each.get("expression", {}) for each in tree.get("orders", ())]
@@ -243,11 +255,8 @@ class Orders:
 
     def _aggregate(self, tree: Tree, name: str, select: Select) -> Iterator[Unsettled]:
         keys, orders, arguments = self._taken(tree, select)
-        if name in PICKED:
-            if len(arguments) > 1 and not self._is_total([*arguments[1:2], *keys], select, arguments[:1]):
-                because = f"rows may be equal in what `{name}` looks for, and it takes any of these"
-                remedy = f"look for what is unique: `{name}(…, (…, …))` compares several columns"
-                yield Unsettled(name, because, remedy, offset_of(tree), "ties")
+        if name in PICKED or (name in COMMONEST and not orders):
+            yield from self._chooses(tree, name, keys, select)
             return
         if orders:
             if not self._is_total([*orders, *keys], select, arguments[:1]):
@@ -258,6 +267,18 @@ class Orders:
             return
         because = f"`{name}` takes rows in an order that is not fixed"
         yield Unsettled(name, because, f"give it one: `{name}(… ORDER BY …)`", offset_of(tree), "no order")
+
+    def _chooses(self, tree: Tree, name: str, keys: list[Tree], select: Select) -> Iterator[Unsettled]:
+        """Aggregates that take one of several values which do as well."""
+        arguments = [each["expression"] for each in tree.get("arguments", ())]
+        if name in COMMONEST:
+            if not tree.get("arg_orders") and not self._arguments_fixed(tree, keys, select):
+                because = f"several values may be equally frequent, and `{name}` takes any of these"
+                yield Unsettled(name, because, f"say which: `{name}(x ORDER BY x)` takes the least", offset_of(tree), "ties")
+        elif len(arguments) > 1 and not self._is_total([*arguments[1:2], *keys], select, arguments[:1]):
+            because = f"rows may be equal in what `{name}` looks for, and it takes any of these"
+            remedy = f"look for what is unique: `{name}(…, (…, …))` compares several columns"
+            yield Unsettled(name, because, remedy, offset_of(tree), "ties")
 
     def _floats(self, name: str, tree: Tree) -> bool:
         """Whether it adds floating point numbers, and that is asked for."""

@@ -122,7 +122,7 @@ class Reading:
         self.picks = False
         """Whether something takes some rows and leaves others: LIMIT, OFFSET, DISTINCT ON."""
         self.by_place = False
-        """Whether a join goes by the place of rows, or takes one of several that fit."""
+        """Whether a join goes by the place of rows, or takes one of several that fit, or a frame of a window counts rows."""
         self.bound_to: dict[int, Cte | None] = {}
         """For each BASE_TABLE node, by identity: the CTE that it names."""
         self.scopes: dict[int, Scope] = {}
@@ -259,6 +259,7 @@ class Reading:
             case _ if node.get("class") == "WINDOW":
                 self.notes.add("window")
                 ordered = bool(node.get("orders") or node.get("arg_orders"))
+                self.by_place = self.by_place or counts_rows(node)
                 self.calls.append(Call(node.get("function_name", "").lower(), offset, 0, table=False, ordered=ordered))
 
     def _comparison(self, node: Tree) -> None:
@@ -308,6 +309,11 @@ class Reading:
             if known is node:
                 return reference
         return None
+
+
+def counts_rows(window: Tree) -> bool:
+    """Whether a frame begins or ends at some row: rows that are equal in the order are then in it or not, as they come."""
+    return any(str(window.get(end, "")).endswith("_ROWS") for end in ("start", "end"))
 
 
 def dynamic_pivot(offset: int | None) -> Problem:

@@ -86,6 +86,13 @@ SETTLED = [
     "select o.id, x.amount from orders o asof join orders x on o.customer = x.customer and o.id >= x.id",
     "select a.x, b.y from (values (1), (2)) a(x) positional join (values (3), (4)) b(y)",
     "select id, rank() over (order by amount) as n, sum(amount) over () as s from raw.orders",
+    "select id, sum(amount) over (order by day) as s, count(*) over (order by day groups 1 preceding) as n from raw.orders",
+    "select id, sum(amount) over (order by day, id rows 6 preceding) as s from orders",
+    "select id, max(amount) over (order by day rows between unbounded preceding and unbounded following) as s from raw.orders",
+    "select customer, mode(status order by status) as s from raw.orders group by customer",
+    "select customer, mode(customer) as s, mode(customer + 1) as t from raw.orders group by customer",
+    "select id, arg_max(status, id) over (partition by customer) as s from orders",
+    "select id, fill(amount) over (order by id) as s from orders",
 ]
 TIES = [
     "select * from orders order by amount limit 3",
@@ -121,12 +128,22 @@ NO_ORDER = [
     "select id, row_number() over () as n from orders",
     "select id, row_number() over (partition by customer) as n from orders",
     "select id, lag(id) over () as n, list(id) over () as l from orders",
+    "select id, sum(amount) over (rows between 1 preceding and current row) as s from orders",
 ]
 ONLY_WHERE_IT_MUST_BE = [
     "select o.id, x.amount from orders o asof join raw.orders x on o.customer = x.customer and o.ordered_at >= x.ordered_at",
     "select customer, list(status order by day) as l from orders group by customer",
     "select customer, arg_max(status, ordered_at) as s from orders group by customer",
     "select id, row_number() over (partition by customer order by day) as n from orders",
+    "select id, sum(amount) over (order by day rows between 6 preceding and current row) as s from orders",
+    "select id, count(*) over (order by day rows unbounded preceding) as n from orders",
+    "select id, max(amount) over w as m from orders window w as (partition by customer order by day rows 1 preceding)",
+    "select mode(status) as s from raw.orders",
+    "select customer, mode(status order by day) as s from orders group by customer",
+    "select id, mode(status) over (partition by customer) as s from orders",
+    "select id, arg_max(status, day) over (partition by customer) as s from orders",
+    "select id, max_by(status, day) over (order by customer) as s from orders",
+    "select id, fill(amount) over (order by day) as s from orders",
 ]
 
 
