@@ -238,11 +238,21 @@ class Orders:
         by_place = tree.get("type") in _BY_POSITION or (is_aggregate and (name in ORDERED or counts_rows(tree)))
         if is_aggregate and not by_place and self._ties and name in PICKED | COMMONEST and name not in self._macros:
             yield from self._chooses(tree, name, tree.get("partitions", []), self._shapes.select(owner))
-        if not (floats or by_place) or tree.get("arg_orders") or (tree.get("orders") and not self._ties):
+        if not (floats or by_place):
             return
         select = self._shapes.select(owner)
+        partitions: list[Tree] = tree.get("partitions", [])
+        inside = [each.get("expression", {}) for each in tree.get("arg_orders", ())]
+        if inside:
+            arguments = [each["expression"] for each in tree.get("arguments", ())]
+            if self._ties and not self._is_total([*inside, *partitions], select, arguments[:1]):
+                because = f"rows may be equal in what `{name}` orders them by"
+                yield Unsettled(name, because, f"order by what is unique: `{name}(… ORDER BY …, …)`", offset_of(tree), "ties")
+                return
+            if not counts_rows(tree):
+                return  # the frame has the same rows however they come
         orders = [each.get("expression", {}) for each in tree.get("orders", ())]
-        if self._is_total([*orders, *tree.get("partitions", ())], select, []):
+        if (orders and not self._ties) or self._is_total([*orders, *partitions], select, []):
             return
         if floats:
             yield self._adds(name, tree, "ties" if orders else "no order")
@@ -250,7 +260,7 @@ class Orders:
         remedy = f"order its window by columns that are unique: `{name}(…) OVER (… ORDER BY …)`"
         if orders:
             yield Unsettled(name, f"rows of a partition may be equal in what `{name}` orders them by", remedy, offset_of(tree), "ties")
-        elif not (tree.get("type") == "WINDOW_AGGREGATE" and self._arguments_fixed(tree, tree.get("partitions", []), select)):
+        elif not (tree.get("type") == "WINDOW_AGGREGATE" and self._arguments_fixed(tree, partitions, select)):
             yield Unsettled(name, f"`{name}` takes rows of its window in an order that is not fixed", remedy, offset_of(tree), "no order")
 
     def _aggregate(self, tree: Tree, name: str, select: Select) -> Iterator[Unsettled]:

@@ -93,6 +93,9 @@ SETTLED = [
     "select customer, mode(customer) as s, mode(customer + 1) as t from raw.orders group by customer",
     "select id, arg_max(status, id) over (partition by customer) as s from orders",
     "select id, fill(amount) over (order by id) as s from orders",
+    "select id, last_value(status order by status) over (partition by customer) as s from raw.orders",
+    "select id, last_value(status order by day, id) over (partition by customer) as s from orders",
+    "select id, sum(amount order by id) over (order by id rows 3 preceding) as s from orders",
 ]
 TIES = [
     "select * from orders order by amount limit 3",
@@ -144,6 +147,8 @@ ONLY_WHERE_IT_MUST_BE = [
     "select id, arg_max(status, day) over (partition by customer) as s from orders",
     "select id, max_by(status, day) over (order by customer) as s from orders",
     "select id, fill(amount) over (order by day) as s from orders",
+    "select id, last_value(status order by day) over (partition by customer) as s from orders",
+    "select id, last_value(status order by status) over (order by day rows 1 preceding) as s from orders",
 ]
 
 
