@@ -22,6 +22,7 @@ def gated(items: Sequence[Item]) -> list[Item]:
     gates = sorted(key for key in by_key if key.endswith(AFTER))
     if not gates:
         return list(items)
+    # What goes on from rows is told by what is read, and not by what waits for a gate: that would be withheld for checks of others.
     readers: dict[str, set[str]] = {}
     for key, item in by_key.items():
         for name in {*item.reads, *item.upstreams}:
@@ -34,7 +35,6 @@ def gated(items: Sequence[Item]) -> list[Item]:
             item = by_key[key]
             if not key.endswith(AFTER) and item.action not in _STAYS:
                 by_key[key] = structs.replace(item, upstreams=tuple(sorted({*item.upstreams, gate})))
-                readers.setdefault(gate, set()).add(key)
     return _in_layers(by_key)
 
 

@@ -76,3 +76,15 @@ def test_what_goes_on_from_gated_rows_waits_and_nothing_waits_for_itself(plan: l
                 assert gate not in above(after, key) or key not in above(after, gate)
             elif each.model != gate and not key.endswith(":after") and key != model:
                 assert gate not in each.upstreams
+
+
+def test_who_waits_for_a_gate_does_not_wait_for_the_gates_of_what_its_check_asks() -> None:
+    plan = [
+        item("m0", set(), set(), 1),
+        item("m1", set(), set(), 1),
+        item("m2", {"m0"}, {"m0"}, 2),
+        item("m3", {"m0"}, {"m0"}, 2),
+        item("m0:after", {"m1"}, {"m0", "m1"}, 2),
+        item("m1:after", {"m2"}, {"m1", "m2"}, 3),
+    ]
+    assert next(each for each in gated(plan) if each.model == "m3").upstreams == ("m0", "m0:after")
