@@ -165,7 +165,9 @@ def restricted_sql(model: CompiledModel, cursor: write.Cursor) -> str:
     if not model.restricted or "" in lows:
         return model.sql
     low = cursor.at(lows[0])
-    return restricted(model, {span.pair: f"{identifier(span.pair.rpartition('.')[2])} >= {low}" for span in model.restricted})
+    columns = {span.pair: identifier(span.pair.rpartition(".")[2]) for span in model.restricted}
+    # A row without a time is no older one: it has to come out, so that it is seen and refused.
+    return restricted(model, {pair: f"({column} >= {low} OR {column} IS NULL)" for pair, column in columns.items()})
 
 
 def _append(
