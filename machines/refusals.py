@@ -127,7 +127,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "G537": "rows beyond the end",
     "G538": "key is there with other values",
     "G539": "full refresh would shrink",
-    "G540": "a table ends with no rows where it had some",
+    "G540": "a table ends with no rows, or a snapshot with no open version, where it had some",
     "G541": "checkpoint equals receipt",
     "G551": "proof says nothing was written",
     "G561": "upstream refused",

@@ -103,7 +103,7 @@ def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int)
     if outcome == "succeeded" and models and all(model.state == "no_op" for model in models):
         outcome = "nothing"
     said = [verdict for attempt in carried.attempts.values() for verdict in attempt.said]
-    findings = (*told(applied.planned.findings), *source_warnings(body, said), *_verdict_findings(applied), *_emptied(body, models))
+    findings = (*told(applied.planned.findings), *source_warnings(body, said), *_verdict_findings(applied), *_emptied(body, models), *_closed(applied))
     untrusted = any(outcomes.is_untrusted(model.code) for model in models if model.code)
     exit_code = outcomes.exit_of(outcome, untrusted=untrusted or any(outcomes.is_untrusted(finding.code) for finding in findings))
     return RunResult(
@@ -124,9 +124,11 @@ def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int)
 
 
 def _emptied(body: PlanBody, models: tuple[ModelResult, ...]) -> tuple[Diagnostic, ...]:
-    """Tables that end with no rows where they had some. What took time to collect is refused instead."""
+    """Tables that end with no rows where they had some. A full refresh of what took time to collect is refused instead."""
     items = {
-        item.model: item for item in body.items if item.action == "convert" or (item.action == "replace" and item.kind in {"table", "seed"})
+        item.model: item
+        for item in body.items
+        if item.action in ("convert", "replace_range") or (item.action == "replace" and item.kind in {"table", "seed"})
     }
     return tuple(
         Diagnostic(
@@ -140,6 +142,29 @@ def _emptied(body: PlanBody, models: tuple[ModelResult, ...]) -> tuple[Diagnosti
         for model in models
         if model.model in items and model.state == "checkpointed" and model.rows_after == 0 and items[model.model].head.rows
     )
+
+
+def _closed(applied: Applied) -> tuple[Diagnostic, ...]:
+    """Snapshots of which no version is open any more, since their query gave no rows: what a source looks like that was not delivered."""
+    assert applied.carried is not None
+    found = []
+    for item in applied.planned.body.items:
+        attempt = applied.carried.attempts.get(item.model)
+        if item.action != "snapshot" or attempt is None or applied.carried.states[item.model] != "checkpointed":
+            continue
+        wrote = _body(attempt)
+        if wrote is not None and wrote.delta is not None and wrote.delta.rows == 0 and wrote.rows_deleted:
+            found.append(
+                Diagnostic(
+                    code="G540",
+                    severity="warning",
+                    summary=f"every open version of `{item.model}` was closed",
+                    because=f"its query gave no rows, and {wrote.rows_deleted} were open",
+                    remedy="look at what it reads; a check that wants an open version would have kept them open",
+                    subject=item.model,
+                )
+            )
+    return tuple(found)
 
 
 def told(findings: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
