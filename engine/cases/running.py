@@ -103,7 +103,13 @@ def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int)
     if outcome == "succeeded" and models and all(model.state == "no_op" for model in models):
         outcome = "nothing"
     said = [verdict for attempt in carried.attempts.values() for verdict in attempt.said]
-    findings = (*told(applied.planned.findings), *source_warnings(body, said), *_verdict_findings(applied), *_emptied(body, models), *_closed(applied))
+    findings = (
+        *told(applied.planned.findings),
+        *source_warnings(body, said),
+        *_verdict_findings(applied),
+        *_emptied(body, models),
+        *_closed(body, applied),
+    )
     untrusted = any(outcomes.is_untrusted(model.code) for model in models if model.code)
     exit_code = outcomes.exit_of(outcome, untrusted=untrusted or any(outcomes.is_untrusted(finding.code) for finding in findings))
     return RunResult(
@@ -144,11 +150,11 @@ def _emptied(body: PlanBody, models: tuple[ModelResult, ...]) -> tuple[Diagnosti
     )
 
 
-def _closed(applied: Applied) -> tuple[Diagnostic, ...]:
+def _closed(body: PlanBody, applied: Applied) -> tuple[Diagnostic, ...]:
     """Snapshots of which no version is open any more, since their query gave no rows: what a source looks like that was not delivered."""
     assert applied.carried is not None
     found = []
-    for item in applied.planned.body.items:
+    for item in body.items:
         attempt = applied.carried.attempts.get(item.model)
         if item.action != "snapshot" or attempt is None or applied.carried.states[item.model] != "checkpointed":
             continue
