@@ -12,7 +12,7 @@ from interlock.engine.ledger.since_seal import read_since_seal
 from interlock.engine.planner.plan import Item, PlanBody
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import load, newest_plans
-from interlock.engine.runner.selection import digests_of_heads
+from interlock.engine.runner.selection import heads_of
 from interlock.machines.evidence import Digests
 
 _SAYS_NOTHING = frozenset({"no_op", "refuse", "move", "drop"})
@@ -45,8 +45,8 @@ def last_promised(ground: Ground, compiled: Compiled) -> LastPromised:
     """
     ledger = read_since_seal(ground.directory)
     fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
-    heads = digests_of_heads(fold)
-    search = _Search({name: digests for name, digests in heads.items() if _is_another(compiled, name, digests)})
+    heads = heads_of(fold)
+    search = _Search({name: last.digests for name, last in heads.items() if _is_another(compiled, name, last.digests)})
     newest = ""
     for path in newest_plans(ground.directory):
         if newest and not search.wanted:  # however long ago it was: one that is not looked for far enough would count as none

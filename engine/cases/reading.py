@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.diagnostics import Outcome, Refused
 from interlock.engine.outcome import exit_of
 from interlock.engine.runner.ground import Ground
-from interlock.engine.runner.selection import Request, digests_of_heads, select_in
+from interlock.engine.runner.selection import Request, heads_of, select_in
 from interlock.engine.warehouse.protocol import Reader
-from interlock.machines.evidence import Column, Digests
+from interlock.machines.evidence import Column
+
+if TYPE_CHECKING:
+    from interlock.engine.ledger.subjects import Last
 
 PLANS_MAX = 20
 """How far back saved plans are looked through for what sources looked like."""
@@ -67,12 +70,12 @@ def compiled_for_reading(ground: Ground, select: Sequence[str], exclude: Sequenc
     return compiled, selected, said
 
 
-def _heads(ground: Ground) -> dict[str, Digests | None]:
+def _heads(ground: Ground) -> dict[str, Last]:
     from interlock.engine.ledger.reader import LedgerWhole  # noqa: PLC0415 - decoders of every record
     from interlock.engine.ledger.since_seal import read_since_seal  # noqa: PLC0415
 
     ledger = read_since_seal(ground.directory)
-    return digests_of_heads(ledger.fold) if isinstance(ledger, LedgerWhole) else {}
+    return heads_of(ledger.fold) if isinstance(ledger, LedgerWhole) else {}
 
 
 def ended_with(ground: Ground) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from interlock.engine.ledger.subjects import RunFold
 from interlock.engine.outcome import exit_of
 from interlock.engine.results import ModelStatus, RunStatus
 from interlock.engine.runner.ground import Ground
-from interlock.engine.runner.selection import digests_of_heads, modified_of
+from interlock.engine.runner.selection import heads_of, modified_of
 from interlock.engine.warehouse.lock import holder_of
 
 
@@ -70,7 +70,7 @@ def status_of(ground: Ground) -> dict[str, Any]:
 
 
 def _models(fold: Fold, compiled: Compiled | None) -> tuple[ModelStatus, ...]:
-    heads = digests_of_heads(fold)
+    heads = heads_of(fold)
     modified = modified_of(compiled, heads) if compiled is not None else frozenset()
     names = set(fold.models) | set(compiled.models if compiled is not None else ())
     found = []

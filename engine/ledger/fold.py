@@ -333,7 +333,7 @@ class Fold:
             case CheckpointEvidence():
                 receipt = evidence.receipt
                 if entry.target == "checkpointed":
-                    self._moves(known, _checkpoint(entry, evidence))
+                    self._moves(known, _checkpoint(entry, evidence, self._share(_place_of(attempt.commit))))
                     if evidence.moved is not None:
                         self._leave_behind(entry, evidence, evidence.moved)
             case _:
@@ -382,7 +382,11 @@ def _require(condition: bool, otherwise: str) -> None:  # noqa: FBT001 - reads a
         raise Illegal(otherwise)
 
 
-def _checkpoint(entry: Entry, evidence: CheckpointEvidence) -> Last:
+def _place_of(commit: CommitEvidence | None) -> str:
+    return commit.receipt.body.relation if commit is not None and isinstance(commit.receipt, Found) else ""
+
+
+def _checkpoint(entry: Entry, evidence: CheckpointEvidence, relation: str) -> Last:
     head = Head(
         receipt=evidence.receipt,
         token=evidence.token,
@@ -390,7 +394,15 @@ def _checkpoint(entry: Entry, evidence: CheckpointEvidence) -> Last:
         rows=evidence.rows,
         watermark=evidence.watermark,
     )
-    return Last(head=head, digests=evidence.digests, how="checkpoint", time=entry.time, sequence=entry.sequence, run=entry.run)
+    return Last(
+        head=head,
+        digests=evidence.digests,
+        how="checkpoint",
+        time=entry.time,
+        sequence=entry.sequence,
+        run=entry.run,
+        relation=relation,
+    )
 
 
 def _refusal(entry: Entry, evidence: Evidence, *, receipt: str | None) -> Refusal:

@@ -46,6 +46,8 @@ class Last(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     time: str
     sequence: int
     run: str | None
+    relation: str = ""
+    """Where its receipt says that it stands, `schema.name`; empty where the warehouse's word was taken, which names no place."""
 
 
 class Contradiction(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

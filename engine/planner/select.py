@@ -62,7 +62,7 @@ def select(
         terms: `--select` as given, one or several; together they are a union.
         exclude: `--exclude` likewise.
         nodes: every model and seed of the project.
-        modified: names of those whose definition or promise differs from the head, new ones among them. Asked at most once.
+        modified: names of those whose definition, promise or place differs from the head, new ones among them. Asked at most once.
         new: names of those without a head.
 
     Raises:

@@ -17,9 +17,9 @@ from interlock.engine.runner.authority import Sight
 from interlock.engine.runner.ground import Ground, scoped
 from interlock.engine.runner.selection import (
     Request,
-    digests_of_heads,
     findings_for,
     found_in_files,
+    heads_of,
     paths_of,
     reach_of,
     select_in,
@@ -57,7 +57,7 @@ def bind(ground: Ground, request: Request, sight: Sight, reader: Reader, catalog
     """
     world = ground.world(reader, catalog)
     compiled = ground.compile_in(world, as_of)
-    selected, said = select_in(ground, compiled, request, digests_of_heads(sight.fold))
+    selected, said = select_in(ground, compiled, request, heads_of(sight.fold))
     whole = not request.select and not request.exclude
     kept = {name: compiled.models[name] for name in sorted(reach_of(compiled, selected) - selected)}
     standing = {name: model for name, model in kept.items() if model.kind != "ephemeral"}

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
-from interlock.engine.compiler.compiled import Compiled
+from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.compiler.kept import briefs
 from interlock.engine.diagnostics import Diagnostic, Refused, in_order, refused
 from interlock.engine.planner.plan import Options
 from interlock.engine.planner.select import Node, select
 from interlock.engine.project.clashes import relation_conflicts
 from interlock.engine.runner.ground import Ground, scoped
-from interlock.machines.evidence import Digests
 from interlock.machines.records import Record
+
+if TYPE_CHECKING:
+    from interlock.engine.ledger.subjects import Last
 
 
 class Request(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -37,26 +40,33 @@ def nodes_of(compiled: Compiled) -> dict[str, Node]:
     }
 
 
-def modified_of(compiled: Compiled, heads: Mapping[str, Digests | None]) -> frozenset[str]:
-    """Models whose definition or promise differs from their head's in this target, new ones among them."""
+def modified_of(compiled: Compiled, heads: Mapping[str, Last]) -> frozenset[str]:
+    """Models whose definition, promise or place differs from their head's in this target, new ones among them."""
     found = set()
     for name, model in compiled.models.items():
         if model.kind == "ephemeral":
             continue
         known = heads.get(name)
-        if known is None or (known.definition, known.promise) != (model.digests.definition, model.digests.promise):
+        if known is None or _is_another(model, known):
             found.add(name)
     return frozenset(found)
 
 
-def digests_of_heads(sight_fold: object) -> dict[str, Digests | None]:
-    """Digests of every head that the ledger knows and that has a relation."""
+def _is_another(model: CompiledModel, last: Last) -> bool:
+    """A model that belongs elsewhere is made or moved there, whatever its text says."""
+    if last.digests is None or (last.digests.definition, last.digests.promise) != (model.digests.definition, model.digests.promise):
+        return True
+    return bool(last.relation) and last.relation.lower() != f"{model.schema}.{model.relation}".lower()
+
+
+def heads_of(sight_fold: object) -> dict[str, Last]:
+    """Every head that the ledger knows and that has a relation."""
     models = getattr(sight_fold, "models", {})
-    return {name: known.last.digests for name, known in models.items() if known.last is not None and known.last.head.token is not None}
+    return {name: known.last for name, known in models.items() if known.last is not None and known.last.head.token is not None}
 
 
 def choose(
-    compiled: Compiled, request: Request, heads: Mapping[str, Digests | None], errors: Sequence[Diagnostic] = ()
+    compiled: Compiled, request: Request, heads: Mapping[str, Last], errors: Sequence[Diagnostic] = ()
 ) -> tuple[frozenset[str], tuple[str, ...]]:
     """The selected models, and what is to be said of the selection. `errors` are those of the project's files.
 
@@ -130,9 +140,7 @@ def _sources_elsewhere(compiled: Compiled, models: frozenset[str]) -> frozenset[
     return frozenset(read[False] - read[True] - set(compiled.models))
 
 
-def select_in(
-    ground: Ground, compiled: Compiled, request: Request, heads: Mapping[str, Digests | None]
-) -> tuple[frozenset[str], tuple[str, ...]]:
+def select_in(ground: Ground, compiled: Compiled, request: Request, heads: Mapping[str, Last]) -> tuple[frozenset[str], tuple[str, ...]]:
     """`choose`, and where nothing can be chosen the errors of the project's files beside it: one may be the reason.
 
     Raises:
