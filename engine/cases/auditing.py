@@ -162,6 +162,13 @@ def story_of(place: Path | Ground, question: str, run: str | None, *, is_run: bo
             yield each
 
     story = explain_run(question, tapes, shelf.plans) if is_run else explain(question, tapes, shelf.plans, run=run)
+    if story is None and run is not None and explain(question, tapes, shelf.plans) is not None:
+        raise refused(
+            "S114",
+            f"`{question}` is in no run `{run}`",
+            because=f"the ledger knows `{question}`, and none of its runs is called so or begins like that",
+            remedy=f"`interlock audit log --model {question}` lists its runs",
+        )
     if story is None:
         code = question.upper()
         if code in CATALOGUE:
@@ -269,7 +276,7 @@ def bundle_of(place: Path | Ground, run: str, out: Path | None) -> dict[str, Any
     """Fields of a `BundleResult`, after its file was written.
 
     Raises:
-        Refused: there is no such run, or the file cannot be written.
+        Refused: S114, there is no such run; W605, the file cannot be written.
     """
     shelf = shelf_of(place)
     cutter, replay = bundles.Cutter(run), shelf.replay()
@@ -288,7 +295,8 @@ def bundle_of(place: Path | Ground, run: str, out: Path | None) -> dict[str, Any
     try:
         write_file(path.absolute(), data)
     except OSError as error:
-        raise refused("K741", f"`{path}` cannot be written", because=str(error), remedy="name another file with --out") from error
+        because = error.strerror or type(error).__name__
+        raise refused("W605", f"`{path}` cannot be written", because=because, remedy="name another file with --out") from error
     opened = bundles.open_bundle(path)
     return {
         "run": cutter.run,

@@ -44,7 +44,8 @@ def report(
     try:
         out.write_bytes(data)
     except OSError as error:
-        raise refused("K741", f"`{out}` cannot be written", because=str(error), remedy="name another file with --out") from error
+        because = error.strerror or type(error).__name__
+        raise refused("W605", f"`{out}` cannot be written", because=because, remedy="name another file with --out") from error
     return call.console.answer(
         ReportResult(
             command="report", outcome="done", exit_code=0, project=found.project, target=found.target, run=found.run, file=str(out),

@@ -113,6 +113,22 @@ def test_what_nobody_knows_is_refused_with_where_to_look(books: Path, interlock:
         assert answer["findings"][0]["code"] == "S114"
 
 
+def test_a_run_that_is_not_there_is_what_is_told_and_not_the_model_that_is(books: Path, interlock: Command) -> None:
+    at = ("--project", str(books))
+    model = next(line["subject"] for line in interlock("audit", "log", *at)["result"]["lines"] if line["machine"] == "model_run")
+    name = model.partition("#")[0]
+    told = interlock("audit", "explain", name, "--run", "1999", *at, exits=3)["findings"][0]
+    assert (told["code"], told["summary"]) == ("S114", f"`{name}` is in no run `1999`")
+
+
+@pytest.mark.parametrize("command", [("report",), ("audit", "bundle", "2026")])
+def test_a_file_that_cannot_be_made_says_nothing_against_the_ledger(command: tuple[str, ...], books: Path, interlock: Command) -> None:
+    ran = runs_of(books, interlock)[0]
+    line = [ran if word == "2026" else word for word in command]
+    told = interlock(*line, "--project", str(books), "--out", str(books / "interlock.toml" / "a.zip"), exits=3)
+    assert [finding["code"] for finding in told["findings"]] == ["W605"]
+
+
 def test_the_state_at_a_moment_is_that_of_then(books: Path, interlock: Command) -> None:
     lines = interlock("audit", "log", "--project", str(books), "--model", "sales")["result"]["lines"]
     first = next(line for line in lines if line["target"] == "committed")
