@@ -88,9 +88,10 @@ def compile_(
     json: o.Json = False,
 ) -> int:
     """Check every model: SQL, names, types, contracts. Writes nothing; reads a warehouse only for columns of sources that are not declared."""
+    if json and format_ is not o.FindingsFormat.TEXT:
+        raise NotUnderstoodError(f"--json and --format {format_.value} are two forms of one answer: take one")
     from interlock.engine import api  # noqa: PLC0415
 
-    del json
     call = _call(ctx)
     call.console.form = format_.value
 

@@ -63,11 +63,15 @@ def diagram(
 
     del json
     call: Invocation = ctx.obj
+    if diff is not None and (run, model, ledger) != (None, None, None):
+        raise NotUnderstoodError("--diff compares machines with those of a commit, and takes no --run, --model or --ledger")
     if diff is not None:
         return call.console.answer(api.diagram_diff(machine, diff, Path.cwd()))
     if run is None:
         if model is not None:
             raise NotUnderstoodError("--model needs --run: which run's way shall be drawn?")
+        if ledger is not None:
+            raise NotUnderstoodError("--ledger needs --run: without one, a machine is drawn from its class and no ledger is read")
         return call.console.answer(api.diagram(machine, form=format_.value))
     place = ledger if ledger is not None else call.open(project=project, target=target, variables=None, wait=None)
     return call.console.answer(api.diagram_run(place, run, model=model, form=format_.value))

@@ -171,6 +171,9 @@ def test_a_bug_keeps_its_traceback_and_asks_for_a_report(api: Any, interlock_: C
         ["import"],
         ["explain"],
         ["plan", "extra"],
+        ["diagram", "--ledger", "x.zip"],
+        ["diagram", "--model", "a"],
+        ["diagram", "--diff", "main", "--run", "2026"],
         ["run", "--project", ""],
         ["run", "--project="],
         ["report", "--out", ""],
@@ -198,6 +201,16 @@ def test_what_is_not_understood_ends_with_2_and_calls_nothing(line: list[str], a
 def test_an_empty_text_that_names_no_place_goes_on_as_it_is(line: list[str], api: Any, interlock_: Callable[..., Any]) -> None:
     interlock_(*line)
     assert len(api.calls) == 2  # the context, and the command's own
+
+
+@pytest.mark.parametrize("form", ["github", "sarif"])
+def test_two_forms_of_one_answer_are_not_chosen_between(form: str, api: Any, interlock_: Callable[..., Any]) -> None:
+    for line in (["compile", "--json", "--format", form], ["compile", "--format", form, "--json", "--watch"]):
+        ran = interlock_(*line)
+        answer = json.loads(ran.out)
+        conforms(answer, output_schema())
+        assert (ran.exit, answer["status"], answer["findings"][0]["code"]) == (2, "usage", "S122")
+    assert api.calls == []
 
 
 def test_apply_without_a_plan_says_how(interlock_: Callable[..., Any]) -> None:
