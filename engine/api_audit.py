@@ -38,7 +38,7 @@ def audit_log(
         limit: lines of a page.
 
     Raises:
-        Refused: there is no ledger.
+        Refused: there is no ledger, or it knows nothing of the model or run.
     """
     from interlock.engine.audit.timeline import Wanted  # noqa: PLC0415
     from interlock.engine.cases.auditing import log_of, since_of  # noqa: PLC0415
@@ -60,7 +60,7 @@ def audit_log_stream(
     """The whole timeline of a ledger of any length: how it ends, without lines, and the lines one by one.
 
     Raises:
-        Refused: there is no ledger.
+        Refused: there is no ledger, or it knows nothing of the model or run.
     """
     from interlock.engine.audit.timeline import Wanted  # noqa: PLC0415
     from interlock.engine.cases.auditing import log_stream, since_of  # noqa: PLC0415

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from interlock.engine.audit.replay import Replay, Replayed, Stop, known_tip, sto
 from interlock.engine.audit.report import Gathered, Report, report_of
 from interlock.engine.audit.story import Plans, explain, explain_run
 from interlock.engine.audit.tape import Flaw, Part, Read, Tape, Tip, parts_of
-from interlock.engine.audit.timeline import Line, Wanted, lines_of
+from interlock.engine.audit.timeline import Line, Wanted, lines_of, model_of
 from interlock.engine.audit.verify import Mismatch, Verified, Word, verify
 from interlock.engine.cases.reading import compile_offline
 from interlock.engine.clock import moment, stamp
@@ -35,7 +35,7 @@ from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.lock import holder_of
 from interlock.engine.warehouse.protocol import WarehouseError
-from interlock.machines.evidence import AuthorizeEvidence
+from interlock.machines.evidence import AcceptEvidence, AuthorizeEvidence
 from interlock.machines.refusals import CATALOGUE
 
 
@@ -105,7 +105,11 @@ def _plans_in(directory: Path) -> Plans:
 
 
 def log_of(place: Path | Ground, wanted: Wanted, limit: int | None) -> dict[str, Any]:
-    """Fields of a `LogResult`: a page of lines, and where the next begins."""
+    """Fields of a `LogResult`: a page of lines, and where the next begins.
+
+    Raises:
+        Refused: S114, a model or run that is named is nowhere known.
+    """
     shelf = shelf_of(place)
     lines: list[Line] = []
     flaws: list[Flaw] = []
@@ -118,14 +122,50 @@ def log_of(place: Path | Ground, wanted: Wanted, limit: int | None) -> dict[str,
             break
         else:
             lines.append(each)
+    if not lines and not flaws:
+        _refuse_unknown(place, shelf, wanted)
     return {"lines": tuple(lines), "next_after": next_after, **_ended(flaws)}
 
 
 def log_stream(place: Path | Ground, wanted: Wanted) -> tuple[dict[str, Any], Iterator[Line]]:
-    """How a timeline ends, and its lines one by one. Two passes: whether the chain holds is said before the first line."""
+    """How a timeline ends, and its lines one by one. Two passes: whether the chain holds is said before the first line.
+
+    Raises:
+        Refused: S114, a model or run that is named is nowhere known.
+    """
     shelf = shelf_of(place)
-    ended = _ended(list(islice((each for each in shelf.tape() if isinstance(each, Flaw)), 1)))
-    return ended, (each for each in lines_of(shelf.tape(), wanted) if isinstance(each, Line))
+    flaws = list(islice((each for each in shelf.tape() if isinstance(each, Flaw)), 1))
+    lines = (each for each in lines_of(shelf.tape(), wanted) if isinstance(each, Line))
+    first = next(lines, None)
+    if first is None and not flaws:
+        _refuse_unknown(place, shelf, wanted)
+    return _ended(flaws), lines if first is None else chain((first,), lines)
+
+
+def _refuse_unknown(place: Path | Ground, shelf: Shelf, wanted: Wanted) -> None:
+    """Nothing fits. That is an answer about a model or run that is known; a name that nobody knows is a mistake.
+
+    A bundle holds a slice: what it does not know may well be in its ledger.
+    """
+    if shelf.start is not None:
+        return
+    models = {*place.project.models, *place.project.seeds} if isinstance(place, Ground) else set()
+    is_run = wanted.run is None
+    for each in shelf.tape():
+        if isinstance(each, Read):
+            entry = each.numbered.entry
+            is_run = is_run or (entry.run or "").startswith(wanted.run or "")
+            if entry.machine == "model_run":
+                models.add(model_of(entry))
+            elif isinstance(entry.evidence, AuthorizeEvidence):
+                models.update(item.model for item in entry.evidence.scope)
+            elif isinstance(entry.evidence, AcceptEvidence):
+                models.update(taken.model for taken in entry.evidence.heads)
+    remedy = "`interlock audit log` lists what there is; `interlock status` says how each model stands"
+    if wanted.model is not None and wanted.model not in models:
+        raise refused("S114", f"the ledger knows no model `{wanted.model}`", because="no run of it ever had work for one", remedy=remedy)
+    if not is_run:
+        raise refused("S114", f"the ledger has no run `{wanted.run}`", because="no run's id is that, or begins like that", remedy=remedy)
 
 
 def since_of(text: str | None) -> str | None:
