@@ -535,3 +535,31 @@ def test_every_configuration_key_has_a_line(tmp_path: Path) -> None:
         "m.meta": ("documented", 1),
         "m.merge_update_columns": ("refused", 1),
     }
+
+
+@pytest.mark.parametrize(
+    ("cells", "becomes"),
+    [
+        (["1.0", "2.0"], "INTEGER"),
+        (["1e3", "2"], "INTEGER"),
+        (["1_000", "2"], "INTEGER"),
+        (["3000000000", "1"], "BIGINT"),
+        (["99999999999999999999", "1"], "HUGEINT"),
+        (["123456789012345678901234567890", "1"], "DOUBLE"),
+        ([".5", "1"], "DOUBLE"),
+        (["5.", "1"], "INTEGER"),
+        (["nan", "1.5"], "DOUBLE"),
+        (["2024-1-5", "2024-12-31"], "DATE"),
+        (["2024-02-30", "2024-01-01"], "VARCHAR"),
+        (["2024-01-05 10:00:00", "2024-1-5 1:2:3"], "TIMESTAMP"),
+        (["2024-01-05T10:00", "2024-01-05T10:00:00.25"], "TIMESTAMP"),
+        (["2024-01-05 10:00", "2024-01-05 10:01"], "VARCHAR"),
+        (["2024-01-05 10:00:00.5", "2024-01-05 10:00:01"], "VARCHAR"),
+        (["2024-01-05", "2024-01-05 10:00:00"], "VARCHAR"),
+        (["2024-01-05T10:00:00", "2024-01-05 10:00:00"], "VARCHAR"),
+    ],
+)
+def test_a_seeds_columns_have_the_types_that_dbt_finds(tmp_path: Path, cells: list[str], becomes: str) -> None:
+    found = imported(tmp_path, {"seeds/s.csv": "k,v\n" + "".join(f"{index},{cell}\n" for index, cell in enumerate(cells))})
+    assert f'v = "{becomes}"' in found.text("seeds/s.toml")
+    assert api.run(api.open_context(found.out, environment={})).outcome == "succeeded"

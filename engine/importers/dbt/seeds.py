@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
+from datetime import datetime
+from decimal import Decimal
 from typing import Any, Final
 
 from interlock.engine.compiler.types import length_in
@@ -12,11 +14,9 @@ from interlock.engine.importers.dbt import materialize
 from interlock.engine.importers.dbt.nodes import Node
 from interlock.engine.project.rows import Malformed, rows
 
-_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?", re.ASCII)
-_WHOLE: Final = re.compile(r"[+-]?\d+", re.ASCII)
+_NUMBER: Final = re.compile(r"[+-]?(\d[\d_]*\.?[\d_]*|\.\d[\d_]*)([eE][+-]?\d+)?|nan", re.ASCII | re.IGNORECASE)
 _PADDED: Final = re.compile(r"[+-]?0\d", re.ASCII)
-_DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
-_TIME: Final = re.compile(r"\d{4}-\d{2}-\d{2}[ T]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:?\d{2})?", re.ASCII)
+_ISO: Final = re.compile(r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}([.,]\d+)?)?(Z|[+-]\d{2}(:?\d{2})?)?", re.ASCII)
 _TEXT: Final = re.compile(r"varchar|text|string|char|bpchar|nvarchar", re.IGNORECASE)
 _NAMES: Final = {
     "string": "VARCHAR",
@@ -39,19 +39,44 @@ def type_of(cells: list[str | None]) -> tuple[str, str]:
     present = [cell.strip() for cell in cells if cell and cell.strip().lower() != "null"]
     if not present:
         return "INTEGER", ""
-    if all(_NUMBER.fullmatch(cell) for cell in present):
+    if all(_NUMBER.fullmatch(cell) for cell in present) and (numbers := _numbers(present)) is not None:
         if any(_PADDED.match(cell) for cell in present):
             return "VARCHAR", "numbers with leading zeros stay texts; dbt cuts the zeros"
-        if all(_WHOLE.fullmatch(cell) for cell in present):
-            return ("INTEGER" if all(-(2**31) <= int(cell) < 2**31 for cell in present) else "BIGINT"), ""
+        if all(number.is_nan() or number == number.to_integral_value() for number in numbers):
+            return _whole([number for number in numbers if not number.is_nan()]), ""
         return "DOUBLE", ""
-    if all(_DATE.fullmatch(cell) for cell in present):
+    if all(_is_time(cell, "%Y-%m-%d") for cell in present):
         return "DATE", ""
-    if all(_DATE.fullmatch(cell) or _TIME.fullmatch(cell) for cell in present):
+    # Each column is of one form: days among times, or `T` among spaces, make it a column of texts.
+    if all(_is_time(cell, "%Y-%m-%d %H:%M:%S") for cell in present) or all(_ISO.fullmatch(cell) for cell in present):
         return "TIMESTAMP", ""
     if all(cell.lower() in {"true", "false"} for cell in present):
         return "BOOLEAN", ""
     return "VARCHAR", ""
+
+
+def _numbers(cells: list[str]) -> list[Decimal] | None:
+    try:
+        return [Decimal(cell) for cell in cells]
+    except ArithmeticError:
+        return None
+
+
+def _whole(numbers: list[Decimal]) -> str:
+    """The smallest type that holds them; beyond the digits that dbt counts with, its own."""
+    if any(abs(number) >= 10**28 for number in numbers):
+        return "DOUBLE"
+    return next(
+        name for name, bits in {"INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}.items() if all(-(2**bits) <= n < 2**bits for n in numbers)
+    )
+
+
+def _is_time(cell: str, form: str) -> bool:
+    try:
+        datetime.strptime(cell, form)  # noqa: DTZ007 - whether it has this form; its value is not used
+    except ValueError:
+        return False
+    return True
 
 
 def convert(node: Node, schema: str, default_schema: str) -> None:
