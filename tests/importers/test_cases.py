@@ -546,6 +546,7 @@ def test_every_configuration_key_has_a_line(tmp_path: Path) -> None:
         (["3000000000", "1"], "BIGINT"),
         (["99999999999999999999", "1"], "HUGEINT"),
         (["123456789012345678901234567890", "1"], "DOUBLE"),
+        (["1e-999999999", "1"], "DOUBLE"),
         ([".5", "1"], "DOUBLE"),
         (["5.", "1"], "INTEGER"),
         (["nan", "1.5"], "DOUBLE"),

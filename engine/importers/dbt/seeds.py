@@ -64,7 +64,7 @@ def _numbers(cells: list[str]) -> list[Decimal] | None:
 
 def _whole(numbers: list[Decimal]) -> str:
     """The smallest type that holds them; beyond the digits that dbt counts with, its own."""
-    if any(abs(number) >= 10**28 for number in numbers):
+    if any(number.copy_abs() >= 10**28 for number in numbers):
         return "DOUBLE"
     return next(
         name for name, bits in {"INTEGER": 31, "BIGINT": 63, "HUGEINT": 127}.items() if all(-(2**bits) <= n < 2**bits for n in numbers)
