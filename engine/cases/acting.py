@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Final
 
-from interlock.engine import outcome as outcomes
+from interlock.engine.cases.acts import Where, acted, perform
 from interlock.engine.cases.running import elsewhere, result_of
 from interlock.engine.clock import stamp
 from interlock.engine.diagnostics import Diagnostic, Refused, refused, rows_in_words
 from interlock.engine.ledger.durable import set_aside
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole
-from interlock.engine.ledger.writer import LedgerError, own
+from interlock.engine.ledger.writer import LedgerError
 from interlock.engine.planner.facts import head_of
 from interlock.engine.planner.observe import Unreadable, read_bodies, strays_in
 from interlock.engine.planner.plan import Options
@@ -29,9 +29,8 @@ from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen, WarehouseError
 from interlock.machines.evidence import AcceptEvidence, HeadTaken, ReceiptBody, ResetEvidence
-from interlock.machines.permits import act_permit
 
-Where = Mapping[str, Any]
+ACCEPT: Final = ("ledger accept-warehouse", "accept_warehouse")
 ACCEPTABLE = frozenset({"K701", "K702", "K703", "K704", "K707", "K709"})
 
 
@@ -68,9 +67,7 @@ def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, wh
         confirm=ask,
     )
     if applied.carried is None:
-        return ActResult(
-            command="adopt", outcome="refused", exit_code=outcomes.exit_of("refused"), act="adopt", shown=tuple(shown), done="no", **where
-        )
+        return acted("adopt", "adopt", shown, "refused", where)
     result = result_of(ground, "adopt", applied, 0)
     refusals = tuple(
         Diagnostic(code=each.code, summary=f"`{each.model}` was refused", because=each.because, remedy=each.remedy, subject=each.model)
@@ -100,32 +97,14 @@ def accept(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> Ac
         sight = place.sight()
         if sight.finding.decision != "refuse":
             shown: tuple[str, ...] = ("ledger and warehouse agree: there is nothing to accept",)
-            return ActResult(
-                command="ledger accept-warehouse", outcome="nothing", exit_code=0, act="accept_warehouse", shown=shown, done="no", **where
-            )
+            return acted(*ACCEPT, shown, "nothing", where)
         _demand_acceptable(place, sight)
         bodies, heads = _heads(place, sight)
         shown = _what_is_taken(sight, bodies, heads)
         if not confirm(shown):
-            return ActResult(
-                command="ledger accept-warehouse",
-                outcome="refused",
-                exit_code=outcomes.exit_of("refused"),
-                act="accept_warehouse",
-                shown=shown,
-                done="no",
-                **where,
-            )
+            return acted(*ACCEPT, shown, "refused", where)
         _accept(place, sight, bodies, heads, reason)
-        return ActResult(
-            command="ledger accept-warehouse",
-            outcome="done",
-            exit_code=outcomes.exit_of("done"),
-            act="accept_warehouse",
-            shown=shown,
-            done="yes",
-            **where,
-        )
+        return acted(*ACCEPT, shown, "done", where)
 
 
 def accept_by_itself(place: Site, sight: Sight) -> Sight:
@@ -209,12 +188,12 @@ def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], heads:
         # A clone goes its own way: it must not be taken for the database that it was copied from.
         warehouse = genesis.new_id()
     if isinstance(sight.ledger, LedgerWhole) and sight.fold.project == ground.project.id:
-        ledger = place.open_ledger(sight)
+        place.open_ledger(sight)
         ledger_id = sight.fold.ledger
     else:
         if not isinstance(sight.ledger, LedgerAbsent):
             _set_aside(ground, "foreign" if isinstance(sight.ledger, LedgerWhole) else "broken")
-        ledger = place.ledger = genesis.begin(
+        place.ledger = genesis.begin(
             ground.directory,
             project=ground.project.id,
             target=ground.target.name,
@@ -234,9 +213,6 @@ def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], heads:
         reason=reason,
         serial=sight.seal.serial if sight.seal is not None else 0,
     )
-    transition = own(ground.project.id, evidence)
-    record = ledger.append(transition, run=None)
-    ledger.sync()
     bound = control.accept(
         project=ground.project.id,
         warehouse=warehouse,
@@ -244,10 +220,7 @@ def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], heads:
         since=stamp(ground.clock()),
         heads=[head for head, row in zip(heads, sight.heads, strict=True) if head != row],
     )
-    try:
-        session.act(act_permit(transition, record, [statement.digest for statement, _ in bound]), bound)
-    except WarehouseError as error:
-        raise refusal(error, subject=ground.target.name) from error
+    perform(place, evidence, bound)
 
 
 def _taken(head: HeadRow, body: ReceiptBody | None) -> HeadTaken:
@@ -284,9 +257,7 @@ def reset_target(ground: Ground, *, confirm: Confirm, reason: str, where: Where)
             remedy="do it on a target that is not protected",
         )
     if not ground.database_exists() and not ground.directory.exists():
-        return ActResult(
-            command="reset", outcome="nothing", exit_code=0, act="reset", shown=("nothing of ours is there",), done="no", **where
-        )
+        return acted("reset", "reset", ("nothing of ours is there",), "nothing", where)
     with site(ground, "reset") as place:
         found, kept = _ours(place)
         shown = [f"drops {seen.kind} {seen.schema}.{seen.name}" for seen in found]
@@ -294,15 +265,7 @@ def reset_target(ground: Ground, *, confirm: Confirm, reason: str, where: Where)
         if ground.directory.exists():
             shown.append("sets the ledger and its plans aside, under another name beside the database")
         if not confirm(tuple(shown)):
-            return ActResult(
-                command="reset",
-                outcome="refused",
-                exit_code=outcomes.exit_of("refused"),
-                act="reset",
-                shown=tuple(shown),
-                done="no",
-                **where,
-            )
+            return acted("reset", "reset", shown, "refused", where)
         if place.session is not None:
             _drop(place, found, reason)
         if place.ledger is not None:
@@ -311,7 +274,7 @@ def reset_target(ground: Ground, *, confirm: Confirm, reason: str, where: Where)
         kept_as = _set_aside(ground, "reset")
         if kept_as is not None:
             shown.append(f"the old ledger is kept as {kept_as.name}")
-        return ActResult(command="reset", outcome="done", exit_code=0, act="reset", shown=tuple(shown), done="yes", **where)
+        return acted("reset", "reset", shown, "done", where)
 
 
 def _ours(place: Site) -> tuple[list[RelationSeen], list[str]]:
@@ -348,25 +311,17 @@ def _drop(place: Site, found: list[RelationSeen], reason: str) -> None:
     assert session is not None
     sight = place.sight()
     if isinstance(sight.ledger, LedgerWhole):
-        ledger = place.open_ledger(sight)
+        place.open_ledger(sight)
     else:
         if isinstance(sight.ledger, LedgerBroken | LedgerUnreadable):
             _set_aside(ground, "broken")
-        ledger = place.ledger = genesis.begin(
+        place.ledger = genesis.begin(
             ground.directory, project=ground.project.id, target=ground.target.name, warehouse=None, clock=ground.clock, actor=ground.actor, version=VERSION
         )  # fmt: skip
     evidence = ResetEvidence(
         project=ground.project.id, target=ground.target.name, relations=tuple(f"{seen.schema}.{seen.name}" for seen in found), reason=reason
     )
-    transition = own(ground.project.id, evidence)
-    record = ledger.append(transition, run=None)
-    ledger.sync()
     bound: list[control.Bound] = [(control.drop_relation(seen.kind, seen.schema, seen.name), {}) for seen in found]
     if sight.identity is not None or sight.heads:
         bound += [(statement, dict(values)) for statement, values in control.forget(project=ground.project.id)]
-    if not bound:
-        return
-    try:
-        session.act(act_permit(transition, record, [statement.digest for statement, _ in bound]), bound)
-    except WarehouseError as error:
-        raise refusal(error, subject=ground.target.name) from error
+    perform(place, evidence, bound)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Final
 
-from interlock.engine import outcome as outcomes
+from interlock.engine.cases.acts import Where, acted, demand_ended
 from interlock.engine.diagnostics import Diagnostic, Refused, refused
 from interlock.engine.faults import point
 from interlock.engine.ledger.durable import make_directory, set_aside, sync_directory, write_file
@@ -17,14 +16,15 @@ from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnr
 from interlock.engine.ledger.writer import Ledger, LedgerError, own
 from interlock.engine.results import ActResult, Confirm
 from interlock.engine.runner.apply import Site, site
-from interlock.engine.runner.authority import Sight, demand
+from interlock.engine.runner.authority import demand
 from interlock.engine.runner.ground import Ground
 from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import Identity, WarehouseError
 from interlock.machines.evidence import AttachEvidence
 
-Where = Mapping[str, Any]
+ATTACH: Final = ("ledger attach", "attach")
+ARCHIVE: Final = ("ledger archive", "archive")
 
 
 def attach(ground: Ground, directory: Path, *, confirm: Confirm, reason: str, where: Where) -> ActResult:
@@ -36,7 +36,7 @@ def attach(ground: Ground, directory: Path, *, confirm: Confirm, reason: str, wh
     with site(ground, "ledger attach") as place:
         origin = _origin(directory, ground.project.id)
         if origin.resolve() == ground.directory.resolve():
-            return _acted("attach", ("the ledger lies there already",), "nothing", where)
+            return acted(*ATTACH, ("the ledger lies there already",), "nothing", where)
         found = _whole(origin, ground.project.id)
         identity = _identity(place)
         if identity is None or identity.ledger != found.fold.ledger:
@@ -64,9 +64,9 @@ def attach(ground: Ground, directory: Path, *, confirm: Confirm, reason: str, wh
         if ground.directory.exists():
             shown.append("what lies there now is set aside under another name")
         if not confirm(tuple(shown)):
-            return _acted("attach", tuple(shown), "refused", where)
+            return acted(*ATTACH, tuple(shown), "refused", where)
         _bring(ground, origin, str(directory), reason)
-        return _acted("attach", tuple(shown), "done", where)
+        return acted(*ATTACH, tuple(shown), "done", where)
 
 
 def archive(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> ActResult:
@@ -79,7 +79,7 @@ def archive(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> A
         sight = place.sight()
         demand(sight, ground.target.name)
         if not isinstance(sight.ledger, LedgerWhole):
-            return _acted("archive", ("there is no ledger yet",), "nothing", where)
+            return acted(*ARCHIVE, ("there is no ledger yet",), "nothing", where)
         demand_ended(sight, ground.target.name, "archive")
         tip = sight.ledger.tip
         shown = [
@@ -87,7 +87,7 @@ def archive(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> A
             "packs what is closed; every record stays readable",
         ]
         if not confirm(tuple(shown)):
-            return _acted("archive", tuple(shown), "refused", where)
+            return acted(*ARCHIVE, tuple(shown), "refused", where)
         closed = place.open_ledger(sight).archive(ground.project.id, reason)
         try:
             for number in closed_segments(ground.directory, closed.segment):
@@ -95,35 +95,7 @@ def archive(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> A
                 shown.append(f"segment {number} takes {size} bytes now")
         except OSError as error:
             raise LedgerError(str(error)) from error
-        return _acted("archive", tuple(shown), "done", where)
-
-
-def demand_ended(sight: Sight, target: str, then: str) -> None:
-    """Stop where a run is open: what it wrote has no end on record yet.
-
-    Raises:
-        Refused: K745.
-    """
-    if sight.fold.open:
-        raise refused(
-            "K745",
-            "a run is open",
-            because=f"run {next(iter(sight.fold.open))} has not ended",
-            remedy=f"run `interlock resume`, then {then}",
-            subject=target,
-        )
-
-
-def _acted(act: str, shown: tuple[str, ...], outcome: Literal["done", "nothing", "refused"], where: Where) -> ActResult:
-    return ActResult(
-        command=f"ledger {act}",
-        outcome=outcome,
-        exit_code=outcomes.exit_of(outcome),
-        act=act,
-        shown=shown,
-        done="yes" if outcome == "done" else "no",
-        **where,
-    )
+        return acted(*ARCHIVE, tuple(shown), "done", where)
 
 
 def _origin(directory: Path, project: str) -> Path:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Final
 
-from interlock.engine import outcome as outcomes
-from interlock.engine.cases.attending import demand_ended
+from interlock.engine.cases.acts import Where, acted, demand_ended, perform
 from interlock.engine.diagnostics import Refused, refused
 from interlock.engine.ledger.reader import LedgerWhole, Unsound, entries
-from interlock.engine.ledger.writer import own
 from interlock.engine.planner.observe import left_behind
 from interlock.engine.results import ActResult, Confirm
 from interlock.engine.runner.apply import Site, site
-from interlock.engine.runner.authority import Sight, demand
+from interlock.engine.runner.authority import demand
 from interlock.engine.runner.ground import Ground
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import WarehouseError
 from interlock.machines.evidence import CommitEvidence, CompactEvidence, Found
-from interlock.machines.permits import act_permit
 from interlock.machines.records import before
 
-Where = Mapping[str, Any]
+COMPACT: Final = ("receipts compact", "compact_receipts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,27 +41,32 @@ def compact(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> A
         sight = place.sight()
         demand(sight, ground.target.name)
         if not isinstance(sight.ledger, LedgerWhole) or place.session is None:
-            return _acted(("there is no receipt yet",), "nothing", where)
+            return acted(*COMPACT, ("there is no receipt yet",), "nothing", where)
         demand_ended(sight, ground.target.name, "compact")
         there = _there(place)
+        if not there.receipts:
+            return acted(*COMPACT, ("there is no receipt yet",), "nothing", where)
         gone = sorted((there.receipts - there.heads - there.standing) & _on_record(ground))
         kept = len(there.receipts) - len(gone)
         shown = _in_words(there, len(gone), kept)
         if not gone:
-            return _acted(shown, "nothing", where)
+            return acted(*COMPACT, shown, "nothing", where)
         if not confirm(shown):
-            return _acted(shown, "refused", where)
+            return acted(*COMPACT, shown, "refused", where)
         evidence = CompactEvidence(
             project=ground.project.id, removed=len(gone), kept=kept, standing=tuple(sorted(there.standing - there.heads)), reason=reason
         )
-        _let_go(place, sight, evidence, gone)
-        return _acted(shown, "done", where)
+        place.open_ledger(sight)
+        perform(place, evidence, control.compact(project=ground.project.id, receipts=gone))
+        return acted(*COMPACT, shown, "done", where)
 
 
 def _there(place: Site) -> _There:
     assert place.session is not None
     project, reader = place.ground.project.id, place.session.reader()
     try:
+        if not reader.receipt_exists(project):
+            return _There(frozenset(), frozenset(), frozenset())
         altered = reader.query(control.ALTERED, {"project": project, "before": before("receipt")})
         if altered:
             receipt, model = altered[0]
@@ -125,28 +126,3 @@ def _in_words(there: _There, gone: int, kept: int) -> tuple[str, ...]:
     if others:
         lines.append(f"keeps {others:,} whose bodies this ledger does not hold")
     return tuple(lines)
-
-
-def _let_go(place: Site, sight: Sight, evidence: CompactEvidence, gone: list[str]) -> None:
-    assert place.session is not None
-    transition = own(evidence.project, evidence)
-    ledger = place.open_ledger(sight)
-    record = ledger.append(transition, run=None)
-    ledger.sync()
-    bound = control.compact(project=evidence.project, receipts=gone)
-    try:
-        place.session.act(act_permit(transition, record, [statement.digest for statement, _ in bound]), bound)
-    except WarehouseError as error:
-        raise refusal(error, subject=place.ground.target.name) from error
-
-
-def _acted(shown: tuple[str, ...], outcome: Literal["done", "nothing", "refused"], where: Where) -> ActResult:
-    return ActResult(
-        command="receipts compact",
-        outcome=outcome,
-        exit_code=outcomes.exit_of(outcome),
-        act="compact_receipts",
-        shown=shown,
-        done="yes" if outcome == "done" else "no",
-        **where,
-    )

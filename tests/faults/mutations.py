@@ -323,6 +323,20 @@ OF_WRITING = (
         "",
         "tests/runner/test_durable_order.py",
     ),
+    Mutation(
+        "an act waits for no record",
+        "engine/cases/acts.py",
+        "    place.ledger.sync()\n",
+        "",
+        ("tests/runner/test_durable_order.py",),
+    ),
+    Mutation(
+        "receipts go without authority",
+        "engine/cases/compacting.py",
+        "        demand(sight, ground.target.name)\n",
+        "",
+        scenario("receipts_compacted"),
+    ),
     of_runner(
         "a seal waits for no record",
         "seal",

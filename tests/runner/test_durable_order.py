@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from interlock.engine import api, faults
+from interlock.engine.results import ActResult
 
 BEFORE_THE_FIRST_WRITE = "warehouse.read_heads.before"
 """The first statement of a model's transaction: whatever it writes comes after it."""
@@ -43,3 +46,34 @@ def test_a_run_is_sealed_after_its_records_are_on_disk_and_ends_with_its_close_o
     assert unsynced(visits, visits.index("warehouse.seal.before")) == 0
     assert visits.index("warehouse.seal.before") < len(visits) - 1
     assert unsynced(visits, len(visits)) == 0
+
+
+def lose_the_ledger(root: Path) -> None:
+    (beside,) = root.glob("*.duckdb.interlock")
+    shutil.rmtree(beside)
+
+
+def as_it_is(root: Path) -> None:
+    """Ledger and warehouse agree."""
+
+
+ACTS: dict[str, tuple[Callable[[Path], None], Callable[[api.Context], ActResult]]] = {
+    "reset": (as_it_is, lambda ctx: api.reset(ctx, confirm=lambda _: True, reason="")),
+    "accept_warehouse": (lose_the_ledger, lambda ctx: api.accept_warehouse(ctx, confirm=lambda _: True, reason="")),
+    "compact_receipts": (as_it_is, lambda ctx: api.compact_receipts(ctx, confirm=lambda _: True, reason="")),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_the_record_of_an_act_is_on_disk_before_it_writes(tmp_path: Path, act: str) -> None:
+    before, do = ACTS[act]
+    root = tmp_path / "p"
+    visits_of_a_run(root, fail_fast=False)
+    (root / "models" / "one.sql").write_text("SELECT 2 AS one", encoding="utf-8")
+    assert api.run(api.open_context(root)).exit_code == 0
+    before(root)
+    with faults.recorded() as visits:
+        found = do(api.open_context(root, target="dev"))
+    assert found.done == "yes"
+    assert unsynced(visits, visits.index(f"warehouse.{act}.before")) == 0
+    assert visits[: visits.index(f"warehouse.{act}.before")].count("ledger.write.after") > 0
