@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
+from interlock.engine.compiler import nullability_groups as groups
 from interlock.engine.compiler.nullability_expressions import Expressions
 from interlock.engine.compiler.nullability_functions import table as functions_table
-from interlock.engine.compiler.nullability_groups import group_key, may_be_one_group, places_of
 from interlock.engine.compiler.nullability_joins import joined
 from interlock.engine.compiler.nullability_modifiers import at_place, modified
 from interlock.engine.compiler.nullability_pivots import pivoted, unpivoted
-from interlock.engine.compiler.nullability_sets import by_name, chosen, renamed, side_by_side
+from interlock.engine.compiler.nullability_sets import by_name, renamed, side_by_side
+from interlock.engine.compiler.nullability_stars import columns_of_star
 from interlock.engine.compiler.nullability_trees import (
     EXPANDING,
-    STAR_KEYS,
     arguments_of,
     by_pattern,
     expanding,
@@ -37,8 +37,6 @@ from interlock.engine.compiler.relations import (
     Column,
     Columns,
     Env,
-    Facts,
-    Grouping,
     Rows,
     bound,
     closed,
@@ -258,8 +256,8 @@ class Nullability:
         grouped = is_grouped(node) or "having" in node or self._has_aggregate(node)
         if grouped:
             env = self._grouped(node, env)
-        elif may_be_one_group(node, rows, self.expressions.is_aggregate):
-            env = self._of_no_rows(env, None)
+        elif groups.may_be_one_group(node, rows, self.expressions.is_aggregate):
+            env = groups.of_no_rows(env, None)
         for role in ("having", "qualify"):
             condition = node.get(role)
             if condition is not None:
@@ -364,85 +362,13 @@ class Nullability:
         return None if found is None else tuple(found)
 
     def _star(self, star: Tree, env: Env) -> list[Column] | None:
-        if not star.keys() <= STAR_KEYS or (env.grouping is not None and env.grouping.opaque):
-            return None
-        relation = star.get("relation_name")
-        columns: Columns = env.rows.star
-        if relation:
-            named = [binding for binding in env.rows.bindings if binding.name == relation.lower()]
-            columns = named[0].columns if len(named) == 1 else None
-        columns = chosen(columns, star.get("expr"))
-        if columns is None:
-            return None
-        excluded = star.get("exclude_list", [])
-        renames = star.get("rename_list", [])
-        if not all(isinstance(each, str) for each in excluded) or not all(set(each.get("key", ())) == {"column"} for each in renames):
-            return None
-        left_out = {each.lower() for each in excluded}
-        instead = {each["key"].lower(): each["value"] for each in star.get("replace_list", ())}
-        names = {each["key"]["column"].lower(): each["value"] for each in renames}
-        found: list[Column] = []
-        for column in columns:
-            small = (column.name or "").lower()
-            if column.name is None and (left_out or instead or names):
-                return None
-            if small in left_out and column.name is not None:
-                self.made.append(column)
-                continue
-            if small in instead:
-                self.made.append(column)
-            name = None if star.get("alias") else names.get(small, column.name)
-            tree = instead.get(small) or {"type": "BOUND_COLUMN", "column": column}
-            made = self._column(tree, name, env)
-            made.type = column.type if small not in instead else None
-            found.append(made)
-        return found
+        return columns_of_star(star, env, self._column, self.made)
 
     # --- groups ---------------------------------------------------------------------------------------------------------
 
     def _grouped(self, node: Tree, before: Env) -> Env:
-        keys: list[Tree] = node.get("group_expressions", [])
-        sets: list[list[int]] = node.get("group_sets", [])
-        for key in keys:
-            self.conditions.append(("group", key, before))
-        if not sets:
-            empty = (
-                not (node.get("aggregate_handling") == "FORCE_AGGREGATES" and self._has_key(node.get("select_list", []), before))
-                and not keys
-            )
-            return self._whole(before, empty=empty)
-        empty = any(not each for each in sets)
-        if len(sets) == 1:
-            return self._whole(before, empty=empty)
-        everywhere = set(sets[0]).intersection(*sets[1:])
-        kept: set[Any] = set()
-        nulled: set[Any] = {None}
-        opaque = False
-        for index, key in enumerate(keys):
-            found = group_key(key, node.get("select_list", []), before)
-            if index not in everywhere:
-                if isinstance(found, Column):
-                    nulled.add(found.number)
-                else:
-                    opaque = True
-            elif isinstance(found, Column):
-                kept |= {found.number} & before.facts
-            elif found is not None and self.expressions.never_null(found, before):
-                kept.add(self.expressions.key(found, before))
-        facts: Facts = frozenset(kept - nulled)
-        rows = before.rows._replace(pads=(), facts=NO_FACTS)
-        return Env(rows, facts, before.outer, aliases=before.aliases, grouping=Grouping(before, empty, opaque=opaque, kept=facts))
-
-    def _whole(self, before: Env, *, empty: bool) -> Env:
-        grouping = Grouping(before, empty, opaque=False, kept=NO_FACTS)
-        if empty:
-            return self._of_no_rows(before, grouping)
-        return Env(before.rows, before.facts, before.outer, aliases=before.aliases, grouping=grouping)
-
-    def _of_no_rows(self, before: Env, grouping: Grouping | None) -> Env:
-        """Where a row may come of no rows: what holds of rows says nothing of it, neither of constants nor of columns further out."""
-        rows = before.rows._replace(pads=(), facts=NO_FACTS, alternatives=())
-        return Env(rows, NO_FACTS, before.outer, aliases=before.aliases, grouping=grouping)
+        self.conditions += [("group", key, before) for key in node.get("group_expressions", [])]
+        return groups.after_grouping(node, before, self._has_key, self.expressions)
 
     def _has_key(self, items: list[Tree], before: Env) -> bool:
         """Whether GROUP BY ALL has something to group by: an item without aggregate that reads a column of these rows itself."""
@@ -455,7 +381,7 @@ class Nullability:
         )
 
     def _has_aggregate(self, node: Tree) -> bool:
-        return any(True for place in places_of(node) for _ in self._aggregate_calls(place))
+        return any(True for place in groups.places_of(node) for _ in self._aggregate_calls(place))
 
     def _aggregate_calls(self, tree: Tree) -> Iterable[Tree]:
         return (part for part in self._inside(tree) if self.expressions.is_aggregate(part))

@@ -20,7 +20,7 @@ from tests.compiler.ask_functions import ask, asked, overloads
 from tests.compiler.nullable import proved
 from tests.compiler.test_nullability import COLUMNS, ROWS, TABLES, index_of_c, shapes
 
-from interlock.engine.compiler import nullability, nullability_joins
+from interlock.engine.compiler import nullability, nullability_groups, nullability_joins, nullability_stars
 from interlock.engine.compiler import nullability_expressions as rules
 from interlock.engine.compiler.nullability import Nullability
 from interlock.engine.compiler.nullability_expressions import Expressions
@@ -143,9 +143,8 @@ def _as_seen_once(self: Nullability, node: Any, outer: Any) -> Any:
     return self.query(node["left"], outer) and rename(self.query(node["left"], outer) or (), node.get("aliases", ()))
 
 
-def _of_rows(self: Nullability, before: Env, grouping: Any) -> Env:
+def _of_rows(before: Env, grouping: Any) -> Env:
     """As if a group always had a row."""
-    del self
     return Env(before.rows, before.facts, before.outer, aliases=before.aliases, grouping=grouping)
 
 
@@ -192,8 +191,8 @@ MUTANTS: Final[dict[str, tuple[Any, str, Any]]] = {
     "an outer join": (nullability_joins, "_padded", _holds_unpadded),
     "a set operation": (nullability, "side_by_side", _any_branch),
     "grouping sets": (Nullability, "_grouped", _grouped_once),
-    "one group of no rows": (Nullability, "_of_no_rows", _of_rows),
-    "an aggregate of a subquery": (nullability, "may_be_one_group", lambda *_: False),
+    "one group of no rows": (nullability_groups, "of_no_rows", _of_rows),
+    "an aggregate of a subquery": (nullability_groups, "may_be_one_group", lambda *_: False),
     "or": (rules, "common_to", _union_for_or),
     "false as true": (Expressions, "if_false", Expressions.if_true),
     "kinds of values": (Expressions, "_same_kinds", _never),
@@ -215,7 +214,7 @@ MUTANTS: Final[dict[str, tuple[Any, str, Any]]] = {
     "a condition that is never true": (Expressions, "_never_true", _never),
     "what a function passes on": (Expressions, "_if_function", _all_arguments),
     "keys of expressions": (Expressions, "key", _key_of_nothing),
-    "columns by pattern": (nullability, "chosen", lambda columns, _: columns),
+    "columns by pattern": (nullability_stars, "chosen", lambda columns, _: columns),
 }
 
 
