@@ -11,10 +11,11 @@ from jinja2 import TemplateSyntaxError, nodes
 
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.configs import HOOKS, clean, levels, listed, merged
+from interlock.engine.importers.dbt.given import DEFAULTS
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.objects import Parts, This
 from interlock.engine.importers.dbt.reading import File
-from interlock.engine.importers.dbt.session import DEFAULTS, Macro, Rendering, Session, parse_error
+from interlock.engine.importers.dbt.session import Macro, Rendering, Session, parse_error
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table, items, line_of, table
 

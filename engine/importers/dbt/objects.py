@@ -11,7 +11,26 @@ from interlock.engine.importers.dbt.template import CannotKeep
 CLOCK: Final = "the template reads the clock, which would be frozen into the SQL"
 
 
-class Relation(Mapping[str, Any]):
+class _Named:
+    """Something in the warehouse: its parts are known once all names are."""
+
+    def __init__(self, parts: Callable[[], tuple[str, str]]) -> None:
+        self._parts = parts
+
+    @property
+    def schema(self) -> str:
+        """Its schema, as dbt names it."""
+        return self._parts()[0]
+
+    @property
+    def identifier(self) -> str:
+        """Its name in the warehouse, which an alias may have changed."""
+        return self._parts()[1]
+
+    name = table = identifier
+
+
+class Relation(_Named, Mapping[str, Any]):
     """What `ref` and `source` give: a mark in the text, replaced by a name once all names are known.
 
     It is a mapping because macros of packages tell relations from texts by that.
@@ -22,8 +41,8 @@ class Relation(Mapping[str, Any]):
     type = "table"
 
     def __init__(self, mark: str, parts: Callable[[], tuple[str, str]]) -> None:
+        super().__init__(parts)
         self._mark = mark
-        self._parts = parts
 
     def __str__(self) -> str:
         return self._mark
@@ -46,18 +65,6 @@ class Relation(Mapping[str, Any]):
         return hash(self._mark)
 
     @property
-    def schema(self) -> str:
-        """Its schema, as dbt names it."""
-        return self._parts()[0]
-
-    @property
-    def identifier(self) -> str:
-        """Its name in the warehouse, which an alias may have changed."""
-        return self._parts()[1]
-
-    name = table = identifier
-
-    @property
     def database(self) -> str:
         """Not kept: the new project's database has a name of its own."""
         raise CannotKeep("D805", "the name of a relation's database is read", "name the relation by ref or source alone")
@@ -69,11 +76,8 @@ class Relation(Mapping[str, Any]):
     quote = include
 
 
-class This:
+class This(_Named):
     """`this`: its parts are known; as a relation it would make the model read itself."""
-
-    def __init__(self, parts: Callable[[], tuple[str, str]]) -> None:
-        self._parts = parts
 
     def __str__(self) -> str:
         raise CannotKeep(
@@ -81,18 +85,6 @@ class This:
         )
 
     render = __str__
-
-    @property
-    def schema(self) -> str:
-        """The schema that it is built in."""
-        return self._parts()[0]
-
-    @property
-    def identifier(self) -> str:
-        """Its name in the warehouse."""
-        return self._parts()[1]
-
-    name = table = identifier
 
     @property
     def database(self) -> str:

@@ -16,7 +16,7 @@ from jinja2 import TemplateSyntaxError, nodes
 
 from interlock.engine.importers.dbt import builtin
 from interlock.engine.importers.dbt import template as t
-from interlock.engine.importers.dbt.configs import clean, merged
+from interlock.engine.importers.dbt.given import ASKS, DATABASE, NOT_GIVEN, Adapter, Config, TargetRead, Variable
 from interlock.engine.importers.dbt.objects import CLOCK, Datetime, Now, OrderedSet, Refusing, Relation
 from interlock.engine.importers.dbt.suggest import did_you_mean
 from interlock.engine.importers.dbt.template import CannotKeep
@@ -32,17 +32,6 @@ TYPES: Final = {
     "numeric": "numeric",
     "bigint": "BIGINT",
 }
-DEFAULTS: Final[Mapping[str, Any]] = {
-    "enabled": True, "alias": None, "schema": None, "tags": [], "meta": {}, "group": None, "materialized": "view", "incremental_strategy": None,
-    "batch_size": None, "lookback": 1, "begin": None, "persist_docs": {}, "post-hook": [], "pre-hook": [], "quoting": {}, "column_types": {},
-    "full_refresh": None, "unique_key": None, "on_schema_change": "ignore", "on_configuration_change": "apply", "grants": {}, "packages": [],
-    "event_time": None, "concurrent_batches": None, "contract": {"enforced": False, "alias_types": True}, "access": "protected", "freshness": None,
-    "docs": {"show": True, "node_color": None},
-}  # fmt: skip
-"""A model's configuration where nothing is set: a key that stands here is found, so that a template's own default is not taken."""
-NOT_GIVEN: Final = object()
-DATABASE: Final = "it asks the database while the template is compiled"
-ASKS: Final = "write what it answers into the model, or make it a join; then import again"
 
 
 class Returned(BaseException):
@@ -86,110 +75,6 @@ class Macro:
     line: int
     tree: nodes.Macro
     used: int = 0
-
-
-class _Target:
-    """`target`: what is read of it is frozen, and said."""
-
-    def __init__(self, session: Session, values: Mapping[str, Any]) -> None:
-        self._session = session
-        self._values = values
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self[name]
-
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._values:
-            raise CannotKeep("D805", f"`target.{name}` is read", "write its value, or a variable")
-        self._session.current.targets.add(f"target.{name} = {self._values[name]}")
-        return self._values[name]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """As a mapping's."""
-        del default
-        return self[name]
-
-
-class _Adapter:
-    """`adapter`: it dispatches; it never asks a database."""
-
-    def __init__(self, session: Session, package: str) -> None:
-        self._session = session
-        self._package = package
-
-    def dispatch(self, macro_name: str, macro_namespace: str | None = None, **_: Any) -> Any:
-        """The macro that DuckDB's adapter would take."""
-        return self._session.dispatch(macro_name, macro_namespace, self._package)
-
-    def type(self) -> str:
-        """The adapter's kind."""
-        self._session.current.targets.add("adapter.type() = duckdb")
-        return "duckdb"
-
-    def quote(self, name: str) -> str:
-        """An identifier in quotes."""
-        return '"' + str(name).replace('"', '""') + '"'
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise CannotKeep("D804", f"`adapter.{name}`: {DATABASE}", ASKS)
-
-
-class _Config:
-    """`config`: a call sets, `get` and `require` read."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def __call__(self, *arguments: Any, **named: Any) -> str:
-        current = self._session.current
-        for given in arguments:
-            if not isinstance(given, dict):
-                raise CannotKeep("D805", "`config` is called with something that is no mapping", "write config(key=value)")
-            named = {**given, **named}
-        current.configs.update(merged(current.configs, {clean(key): value for key, value in named.items()}))
-        return ""
-
-    def get(self, key: str, default: Any = None, **_: Any) -> Any:
-        """A value of the merged configuration."""
-        found = self._all()
-        if key == "database" or (key == "target_database" and "{{" in str(found.get(key))):
-            raise CannotKeep("D805", "the name of the database is read, and only the environment knows it", "leave the database out")
-        return found.get(key, default)
-
-    def _all(self) -> dict[str, Any]:
-        current = self._session.current
-        current.config_read = True
-        return merged({**DEFAULTS, **current.config, **current.configs}, current.above)
-
-    def meta_get(self, key: str, default: Any = None, **_: Any) -> Any:
-        """A value of its metadata."""
-        found = self._all().get("meta") or {}
-        return found.get(key, default)
-
-    def require(self, key: str, **_: Any) -> Any:
-        """A value of the merged configuration that must be there."""
-        return self._there(key, self.get(key))
-
-    def meta_require(self, key: str, **_: Any) -> Any:
-        """A value of its metadata that must be there."""
-        return self._there(key, self.meta_get(key))
-
-    def _there(self, key: str, found: Any) -> Any:
-        if found is None:
-            raise CannotKeep("D805", f"`config.require('{key}')` finds nothing", "set it in the model's config")
-        return found
-
-    def persist_relation_docs(self) -> bool:
-        """Whether dbt keeps a relation's description in the warehouse."""
-        return bool((self._all().get("persist_docs") or {}).get("relation", False))
-
-    def persist_column_docs(self) -> bool:
-        """Whether dbt keeps the columns' descriptions in the warehouse."""
-        return bool((self._all().get("persist_docs") or {}).get("columns", False))
 
 
 class MacroCall:
@@ -248,7 +133,7 @@ class Session:
         self._files: dict[str, tuple[nodes.Template, str]] = {}
         self._modules: dict[str, Any] = {}
         self._globals: dict[str, dict[str, Any]] = {}
-        self._target = _Target(self, target)
+        self._target = TargetRead(self, target)
         self._marks = itertools.count()
         self.configuration: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
         """By package: its dbt_project.yml and those above it with their paths, lowest first."""
@@ -366,14 +251,14 @@ class Session:
         found: dict[str, Any] = {
             "ref": self._ref,
             "source": self._source,
-            "config": _Config(self),
-            "var": _Var(self),
+            "config": Config(self),
+            "var": Variable(self),
             "env_var": self._env_var,
             "doc": self._doc,
             "this": Now(lambda: self.current.this, self.early),
             "model": Now(lambda: self.current.model, self.early),
             "target": self._target,
-            "adapter": _Adapter(self, package),
+            "adapter": Adapter(self, package),
             "return": self._return,
             "log": lambda *_, **__: "",
             "print": lambda *_, **__: "",
@@ -541,37 +426,6 @@ class Session:
                         for each in t.read_names(macro.tree) | (dispatched if "dispatch" in t.read_names(macro.tree) else set())
                     ]
         return list(seen.values())
-
-
-class _Var:
-    """`var`: the value that the import freezes."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-
-    def __call__(self, name: str, default: Any = NOT_GIVEN) -> Any:
-        """Its value."""
-        session = self._session
-        session.current.variables.add(name)
-        declared = session.variables.get(session.current.package, {})
-        if name in declared:
-            found = declared[name]
-            if isinstance(found, str) and "{{" in found:
-                # dbt evaluates a variable's own template when it is read.
-                found = str(session.compiled(found, "dbt_project.yml", session.current.package).render())
-        elif default is NOT_GIVEN:
-            every = {each for scope in session.variables.values() for each in scope}
-            raise CannotKeep(
-                "D820", f"variable `{name}` has no value", did_you_mean(name, every, "declare it under vars, or give it a default")
-            )
-        else:
-            found = default
-        session.used_variables.setdefault(name, (found, set()))[1].add(session.current.path)
-        return found
-
-    def has_var(self, name: str) -> bool:
-        """Whether it is declared."""
-        return name in self._session.variables.get(self._session.current.package, {})
 
 
 def parse_error(error: TemplateSyntaxError) -> CannotKeep:
