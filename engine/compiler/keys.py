@@ -45,7 +45,7 @@ def _may_be_unsettled(reading: Reading, *, strict: bool) -> bool:
     if reading.picks or reading.by_place:
         return True
     suspects = _STRICTLY if strict else _MOSTLY
-    return any(call.name in suspects and (strict or not call.ordered) for call in reading.calls)
+    return any((call.name in suspects or call.counts_rows) and (strict or not call.ordered) for call in reading.calls)
 
 
 def floats_in(unit: Unit, around: Surroundings) -> tuple[str, ...]:

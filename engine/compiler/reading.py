@@ -73,7 +73,9 @@ class Call(NamedTuple):
     arguments: int
     table: bool
     ordered: bool
-    """It says in which order it takes rows; of a window function, its window does or its arguments do."""
+    """It says in which order it takes rows; of a window function, its window does or, where the frame counts no rows, its arguments do."""
+    counts_rows: bool = False
+    """It is of a window whose frame begins or ends at some row."""
 
 
 class Problem(NamedTuple):
@@ -122,7 +124,7 @@ class Reading:
         self.picks = False
         """Whether something takes some rows and leaves others: LIMIT, OFFSET, DISTINCT ON."""
         self.by_place = False
-        """Whether a join goes by the place of rows, or takes one of several that fit, or a frame of a window counts rows."""
+        """Whether a join goes by the place of rows, or takes one of several that fit."""
         self.bound_to: dict[int, Cte | None] = {}
         """For each BASE_TABLE node, by identity: the CTE that it names."""
         self.scopes: dict[int, Scope] = {}
@@ -258,9 +260,10 @@ class Reading:
                     self.by_place = True
             case _ if node.get("class") == "WINDOW":
                 self.notes.add("window")
-                ordered = bool(node.get("orders") or node.get("arg_orders"))
-                self.by_place = self.by_place or counts_rows(node)
-                self.calls.append(Call(node.get("function_name", "").lower(), offset, 0, table=False, ordered=ordered))
+                counts = counts_rows(node)
+                ordered = bool(node.get("orders") or (node.get("arg_orders") and not counts))
+                name = node.get("function_name", "").lower()
+                self.calls.append(Call(name, offset, 0, table=False, ordered=ordered, counts_rows=counts))
 
     def _comparison(self, node: Tree) -> None:
         if node["type"] in {"COMPARE_BETWEEN", "COMPARE_LESSTHANOREQUALTO", "COMPARE_GREATERTHANOREQUALTO"}:

@@ -12,6 +12,7 @@ from tests.compiler.projects import AS_OF, CONFIG, SOURCES, compiled
 
 from interlock.engine.compiler import keys
 from interlock.engine.compiler.compiled import Compiled
+from interlock.engine.compiler.reading import Reading
 from interlock.engine.project.project import Variable
 
 CORPUS = Path(__file__).with_name("corpus.sql").read_text()
@@ -167,6 +168,32 @@ def test_where_no_second_walk_is_made_it_would_find_nothing(sidecar: str, tmp_pa
     assert quick.findings == whole.findings
     assert {name: model.volatile for name, model in quick.models.items()} == {name: model.volatile for name, model in whole.models.items()}
     assert {True, False} == set(asked)
+
+
+@pytest.mark.parametrize(
+    ("window", "walked"),
+    [
+        ("sum(n) OVER (ORDER BY n ROWS BETWEEN 6 PRECEDING AND CURRENT ROW)", False),
+        ("sum(n) OVER (ROWS BETWEEN 6 PRECEDING AND CURRENT ROW)", True),
+        ("max(word ORDER BY n) OVER (ROWS BETWEEN 6 PRECEDING AND CURRENT ROW)", True),
+        ("sum(n) OVER (PARTITION BY word)", False),
+        ("lag(n) OVER (ORDER BY n)", False),
+        ("lag(n) OVER ()", True),
+    ],
+)
+def test_a_second_walk_is_made_where_rows_are_taken_in_no_order(
+    window: str, walked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[bool] = []
+    real = keys._may_be_unsettled
+
+    def ask(reading: Reading, *, strict: bool) -> bool:
+        asked.append(real(reading, strict=strict))
+        return asked[-1]
+
+    monkeypatch.setattr(keys, "_may_be_unsettled", ask)
+    compiled(tmp_path, {"models/numbers.sql": MODELS["numbers"], "models/m.sql": f"SELECT n, {window} AS w FROM numbers"})
+    assert (True in asked) == walked
 
 
 def test_the_corpus_is_wide() -> None:
