@@ -7,9 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import duckdb
-
 from interlock.engine.diagnostics import rows_in_words
+from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in, string
 from interlock.engine.warehouse.protocol import ALIAS

@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from types import TracebackType
 from typing import Any, Final, Literal, NamedTuple, Self, TypeAlias
 
-import duckdb
 import msgspec
 
+from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.engine.warehouse.duckdb.quoting import identifier
 from interlock.engine.warehouse.duckdb.signature import NotOneSelect, one_select, signature
 from interlock.engine.warehouse.protocol import ALIAS

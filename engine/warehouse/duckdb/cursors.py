@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import duckdb
-
+from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, INTERRUPTED, not_prepared
 from interlock.engine.warehouse.protocol import Catalog, Row, WarehouseError
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import duckdb
-
+from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.engine.warehouse.duckdb.parser import Statements, parse
 from interlock.engine.warehouse.duckdb.quoting import identifier
+from interlock.engine.warehouse.duckdb.signature import NotOneSelect, signature
 from interlock.engine.warehouse.protocol import ALIAS, Catalog, RelationSeen
 from interlock.machines.evidence import Column
 
@@ -74,8 +74,8 @@ def bindable(catalog: Catalog, views: Sequence[RelationSeen], changed: Mapping[P
                 _shadow(connection, seen.schema if seen is not None else place[0], seen.name if seen is not None else place[1], columns)
         for view in views:
             try:
-                connection.sql(select_of(view) or "SELECT no_text")
-            except duckdb.Error:
+                signature(connection, select_of(view) or "SELECT no_text")
+            except (duckdb.Error, NotOneSelect):
                 continue
             good.add((view.schema.lower(), view.name.lower()))
     finally:

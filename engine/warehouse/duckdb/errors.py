@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
-import duckdb
 import msgspec
 
+from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.engine.warehouse.protocol import ErrorKind, ErrorScope, WarehouseError
 
 DriverError: TypeAlias = duckdb.Error | RuntimeError

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
-import duckdb
 import msgspec
 
+from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.machines.records import Record, canonical
 
 Tree: TypeAlias = dict[str, Any]
@@ -41,9 +41,10 @@ _AT_FIRST: Final = 8
 _AT_ONCE: Final = 50
 
 # Members that name places, cut out of JSON without blanks: after another member, or as the first one. A quote inside of a JSON
-# string has a backslash before it, so neither can be found there.
+# string has a backslash before it, so neither can be found there. Both begin with a plain text, which is searched for ten times as
+# fast as a look behind.
 _PLACE_AFTER: Final = re.compile(r',"query_location(?:_length)?":\d+')
-_PLACE_FIRST: Final = re.compile(r'(?<=\{)"query_location(?:_length)?":\d+,?')
+_PLACE_FIRST: Final = re.compile(r'\{"query_location(?:_length)?":\d+,?')
 _LEVELS_MAX = 20_000
 
 _ahead: dict[str, Future[dict[str, str]]] = {}
@@ -169,7 +170,7 @@ def canonical_of(text: str) -> str:
 def canonical_of_trees(trees: tuple[Tree, ...]) -> str:
     """The canonical form of trees: JSON with sorted keys, without places."""
     text = _PLACE_AFTER.sub("", canonical(trees).decode())
-    return _PLACE_FIRST.sub("", text)
+    return _PLACE_FIRST.sub("{", text)
 
 
 @functools.cache

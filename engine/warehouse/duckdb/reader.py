@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
-import duckdb
 import msgspec
 
 from interlock.engine.warehouse.duckdb.control import HEADS, IDENTITY, RECEIPTS, SEALS
 from interlock.engine.warehouse.duckdb.cursors import Cursors, Gate, closed, fetch, interrupted
+from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify
 from interlock.engine.warehouse.duckdb.signature import NotOneSelect, one_select, signature
 from interlock.engine.warehouse.protocol import (

@@ -13,12 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import duckdb
-
 from interlock.engine import faults
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.warehouse.duckdb.control import Bound
 from interlock.engine.warehouse.duckdb.cursors import Cursors, fetch, interrupted
+from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify, classify_attach, not_prepared, outcome_unknown
 from interlock.engine.warehouse.duckdb.files import demand_openable, disk, file_id, lock_file
 from interlock.engine.warehouse.duckdb.quoting import identifier, string

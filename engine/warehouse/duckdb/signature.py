@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import duckdb
+from interlock.engine.warehouse.duckdb.driver import duckdb, related
 
 ASK: Final = "_bind"
 """What the driver's own relations ask first, before they look for markers in Python. A name of its own, so it may be gone one day."""
@@ -44,5 +44,5 @@ def signature(connection: duckdb.DuckDBPyConnection, text: str) -> tuple[Sequenc
         names, types, _, returns, is_deferred, writes = ask(text, with_writes=True)
         if returns == "query_result" and not is_deferred and not writes:
             return names, types
-    bound = connection.sql(one_select(connection, text))
+    bound = related(connection, one_select(connection, text))
     return bound.columns, bound.types
