@@ -5,7 +5,7 @@ Values are compared by the warehouse only. Python sees them as text, and their o
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, Final, Literal
@@ -103,35 +103,43 @@ def held_for_want_of_an_end(column: str, type_: str, until: str | None) -> str:
 def observe(reader: Reader, wishes: Sequence[Wish]) -> tuple[dict[str, CursorFacts], dict[str, str]]:
     """Ask for many of them in one query. Where that fails, each by itself: one model's bad rows are no other model's.
 
+    Models that stand at the same watermark mostly ask the same, which is asked once.
+
     Returns:
         what was answered, and for the rest why not, by model.
 
     Raises:
         WarehouseError: the warehouse itself could not be asked.
     """
-    if not wishes:
-        return {}, {}
-    if len(wishes) > ASKED_AT_ONCE:
-        return _merged(observe(reader, wishes[start : start + ASKED_AT_ONCE]) for start in range(0, len(wishes), ASKED_AT_ONCE))
-    fields = ", ".join(f"'m{number}': {_question(wish)}" for number, wish in enumerate(wishes))
+    asked: dict[str, list[Wish]] = {}
+    for wish in wishes:
+        asked.setdefault(_question(wish), []).append(wish)
+    questions = list(asked)
+    found: dict[str, CursorFacts] = {}
+    why: dict[str, str] = {}
+    for start in range(0, len(questions), ASKED_AT_ONCE):
+        at_once = questions[start : start + ASKED_AT_ONCE]
+        for question, answer in zip(at_once, _answers(reader, at_once), strict=True):
+            for wish in asked[question]:
+                if isinstance(answer, str):
+                    why[wish.model] = answer
+                else:
+                    found[wish.model] = _facts(wish, answer)
+    return found, why
+
+
+def _answers(reader: Reader, questions: Sequence[str]) -> list[dict[str, Any] | str]:
+    """The answer to each question, or why there is none."""
+    fields = ", ".join(f"'m{number}': {question}" for number, question in enumerate(questions))
     try:
-        answer: dict[str, Any] = reader.query(f"SELECT {{{fields}}}")[0][0]
+        answer: dict[str, dict[str, Any]] = reader.query(f"SELECT {{{fields}}}")[0][0]
     except WarehouseError as error:
         if error.code != "W608":
             raise
-        if len(wishes) == 1:
-            return {}, {wishes[0].model: error.message}
-        return _merged(observe(reader, [wish]) for wish in wishes)
-    return {wish.model: _facts(wish, answer[f"m{number}"]) for number, wish in enumerate(wishes)}, {}
-
-
-def _merged(parts: Iterable[tuple[dict[str, CursorFacts], dict[str, str]]]) -> tuple[dict[str, CursorFacts], dict[str, str]]:
-    found: dict[str, CursorFacts] = {}
-    why: dict[str, str] = {}
-    for facts, said in parts:
-        found |= facts
-        why |= said
-    return found, why
+        if len(questions) == 1:
+            return [error.message]
+        return [alone for question in questions for alone in _answers(reader, [question])]
+    return [answer[f"m{number}"] for number in range(len(questions))]
 
 
 def _cast(text: str, type_: str) -> str:

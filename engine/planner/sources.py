@@ -244,6 +244,8 @@ def reasons_against(checks: Sequence[SourceCheck], said: Sequence[SourceVerdict]
     """Code, reason and remedy of what the guards on sources have against these answers: the plan and the run judge alike."""
     asked = {key_of(check) for check in checks}
     mine = tuple(verdict for verdict in said if key_of(verdict) in asked)
+    if not checks:
+        return []  # as when a run verifies an item that asks nothing of sources
     evidence = VerifyEvidence(
         plan="", item_sealed="", item_found="", contract=(), authority="", decision="proceed", sources=tuple(checks), said=mine
     )

@@ -15,6 +15,7 @@ from interlock.engine.planner.cursors import Wish, gaps, merged, observe, until_
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.limits import greatest, least
 from interlock.engine.warehouse.duckdb.write import bucket
+from interlock.engine.warehouse.protocol import WarehouseError
 from interlock.machines.evidence import Span
 
 NOON = datetime(2024, 1, 10, 12, 0, 0, 5, tzinfo=UTC)
@@ -136,3 +137,42 @@ def test_many_are_asked_in_lots_and_each_gets_its_own_answer(monkeypatch: pytest
     monkeypatch.setattr(cursors, "ASKED_AT_ONCE", 3)
     assert observe(Asker(), wishes) == whole  # type: ignore[arg-type]
     assert observe(Asker(), []) == ({}, {})  # type: ignore[arg-type]
+
+
+def test_what_several_ask_is_asked_once_and_each_answer_is_its_own() -> None:
+    class Counting(Asker):
+        asked = 0
+
+        def query(self, text: str) -> list[tuple[Any, ...]]:
+            self.asked += text.count("'low': ")
+            return super().query(text)
+
+    first, second = Span(low="", high="2024-01-05"), Span(low="2024-01-05", high="")
+    wishes = [
+        *(wish(model=f"m{number}") for number in range(5)),
+        wish(model="before", covered=(first,)),
+        wish(model="after", covered=(second,)),
+    ]
+    counting = Counting()
+    found, why = observe(counting, wishes)  # type: ignore[arg-type]
+    assert counting.asked == 2
+    assert why == {}
+    for each in wishes:
+        assert found[each.model] == observe(Asker(), [each])[0][each.model]  # type: ignore[arg-type]
+    assert found["before"].covered != found["after"].covered
+
+
+def test_what_gets_no_answer_gets_none_for_whoever_asked_it() -> None:
+    class Failing(Asker):
+        def query(self, text: str) -> list[tuple[Any, ...]]:
+            try:
+                return super().query(text)
+            except duckdb.Error as error:
+                raise WarehouseError(str(error), kind="permanent", scope="statement", code="W608") from None
+
+    bad = {"type": "INTEGER", "width": None, "until": None, "upper_query": "SELECT nothing_there AS day"}
+    wishes = [wish(model="a", high="1", **bad), wish(model="good"), wish(model="b", high="1", **bad)]
+    found, why = observe(Failing(), wishes)  # type: ignore[arg-type]
+    assert set(found) == {"good"}
+    assert set(why) == {"a", "b"}
+    assert "nothing_there" in why["a"]
