@@ -55,6 +55,8 @@ class Work:
     condition: threading.Condition = field(default_factory=threading.Condition)
     failed: list[str] = field(default_factory=list)
     """Refused for a reason of their own, the first one first: kept, so that nobody goes through all attempts at every beginning."""
+    sizes: dict[str, bool] = field(default_factory=dict)
+    """Whether an item is small, by key: what it reads has ended when it is asked, so it is worked out once."""
     _place: dict[str, int] = field(default_factory=dict)
     _offered: set[str] = field(default_factory=set)
     _below: dict[str, list[str]] = field(default_factory=dict)
@@ -200,7 +202,10 @@ def _may_start(work: Work, item: Item) -> bool:
 
 
 def _may_share(work: Work, item: Item) -> bool:
-    return is_small(item, work.bench) and _withheld(work, item) is None
+    small = work.sizes.get(item.model)
+    if small is None:
+        small = work.sizes[item.model] = is_small(item, work.bench)
+    return small and _withheld(work, item) is None
 
 
 def _first_failure(work: Work) -> str | None:
