@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from interlock.engine import outcome as outcomes
-from interlock.engine.clock import Clock, system_clock
+from interlock.engine.clock import Clock, stamp, system_clock
 from interlock.engine.clock import moment as moment_of
 from interlock.engine.context import Context, open_context
 from interlock.engine.context import ground_of as _ground
@@ -205,13 +205,13 @@ def plan(
     request = _request(
         select, exclude, full_refresh, allow_shrink, on_change, force, drop_orphans, as_of, low, high, verify_content, ctx.variables
     )
-    reader = ground.reader(ground.macros())
+    moment = moment_of(as_of) if as_of else ctx.clock()
+    reader = ground.reader(ground.macros(stamp(moment)))
     try:
         sight = look(ground.directory, ground.project.id, reader)
         demand(sight, ground.target.name)
         if reader is None:
             ground.demand_creatable()
-        moment = moment_of(as_of) if as_of else ctx.clock()
         planned = make_plan(ground, request, sight, reader, moment)
     finally:
         if reader is not None:

@@ -29,8 +29,8 @@ from interlock.machines.evidence import CheckVerdict
 SHOWN_MAX = 5
 
 
-def _opened(ground: Ground) -> DuckDBReader:
-    reader = ground.reader(ground.macros())
+def _opened(ground: Ground, as_of: str) -> DuckDBReader:
+    reader = ground.reader(ground.macros(as_of))
     if reader is None:
         message = f"`{ground.target.path}` does not exist"
         raise refused("W601", message, remedy="build something first: `interlock run`", subject=ground.target.name)
@@ -46,7 +46,7 @@ def check_models(
         Refused: nothing that was selected has a check: that is no pass.
     """
     as_of = stamp(ground.clock())
-    with closing(_opened(ground)) as reader:
+    with closing(_opened(ground, as_of)) as reader:
         sight = look(ground.directory, ground.project.id, reader)
         compiled, findings, selected = _compiled(ground, reader, sight, as_of, select, exclude)
         asked = [compiled.models[name] for name in compiled.models if name in selected and compiled.models[name].checks]
@@ -181,7 +181,7 @@ def compare_model(ground: Ground, name: str) -> dict[str, Any]:
         Refused: no such model, not an incremental one, or nothing is built.
     """
     as_of = stamp(ground.clock())
-    with closing(_opened(ground)) as reader:
+    with closing(_opened(ground, as_of)) as reader:
         sight = look(ground.directory, ground.project.id, reader)
         if name not in ground.project.models and name not in ground.project.seeds:
             known = (*ground.project.models, *ground.project.seeds)

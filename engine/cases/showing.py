@@ -49,11 +49,12 @@ def show_model(ground: Ground, model: str, limit: int | None) -> tuple[str, tupl
 
 def _with_rows(ground: Ground, model: str, limit: int) -> tuple[str, tuple[Column, ...], tuple[tuple[str | None, ...], ...]]:
     """Its first rows, from what stands above it now: bound as a plan of it alone would be."""
-    macros = ground.macros()
+    as_of = stamp(ground.clock())
+    macros = ground.macros(as_of)
     there = ground.reader(macros)
     with closing(there or ground.scratch(macros)) as reader:
         sight = look(ground.directory, ground.project.id, there)
-        bound = bound_to(ground, Request(select=(model,)), sight, reader, stamp(ground.clock()))
+        bound = bound_to(ground, Request(select=(model,)), sight, reader, as_of)
         stop_on_errors(bound.findings)
         known = bound.compiled.models[model]
         if isinstance(known.file, SeedFile):

@@ -83,6 +83,19 @@ class Site:
         self.ledger.cut_torn(ground.project.id)
         return self.ledger
 
+    def use_macros(self, macros: Callable[[], tuple[str, ...]]) -> None:
+        """Give the opened database these macros; where there is none yet, nobody has to know them.
+
+        Raises:
+            Refused: one of them cannot be made.
+        """
+        if self.session is None:
+            return
+        try:
+            self.session.use_macros(macros())
+        except WarehouseError as error:
+            raise refusal(error, subject=self.ground.target.name) from error
+
     def remember(self) -> None:
         """Keep what the ledger comes to, while nobody else writes it: later commands go on from there."""
         if self.ledger is not None:
@@ -98,8 +111,8 @@ class Site:
 
 
 @contextmanager
-def site(ground: Ground, command: str, macros: Callable[[], tuple[str, ...]] | None = None) -> Iterator[Site]:
-    """Lock the target, and open its database if it is there.
+def site(ground: Ground, command: str) -> Iterator[Site]:
+    """Lock the target, and open its database if it is there. It has no macros yet: those of a plan are known with the plan.
 
     Raises:
         Refused: busy, or it cannot be opened.
@@ -110,7 +123,7 @@ def site(ground: Ground, command: str, macros: Callable[[], tuple[str, ...]] | N
     place = Site(ground=ground, lock=ground.lock(command))
     try:
         if ground.database_exists():
-            place.session = ground.session(create=False, macros=macros() if macros is not None else ground.macros())
+            place.session = ground.session(create=False)
         yield place
         place.remember()
     finally:
@@ -165,6 +178,7 @@ def run(
         if saved is None:
             assert isinstance(source, Request)
             as_of = moment_of(source.as_of) if source.as_of else moment
+            place.use_macros(lambda: ground.macros(stamp(as_of)))
             reader = place.session.reader() if place.session is not None else None
             try:
                 planned = make_plan(ground, source, sight, reader, as_of)
@@ -351,6 +365,7 @@ def carry_on(
     assert ledger is not None
     assert session is not None
     ground = place.ground
+    place.use_macros(lambda: body.macros)
     reader = session.reader()
     try:
         catalog = reader.catalog()

@@ -157,13 +157,13 @@ class Ground:
         }
         return {database_alias(path): self.project.root / path for path in sorted(paths) if (self.project.root / path).is_file()}
 
-    def macros(self) -> tuple[str, ...]:
-        """CREATE TEMP MACRO statements of the project, for a session."""
+    def macros(self, as_of: str) -> tuple[str, ...]:
+        """CREATE TEMP MACRO statements of the project, for what is read or planned at that time (`$as_of`)."""
         if not self.project.macros:
             return ()
         from interlock.engine.compiler.compile import compile_project  # noqa: PLC0415
 
-        return compile_project(self.project, self.target, as_of=stamp(self.clock()), only=frozenset()).macros
+        return compile_project(self.project, self.target, as_of=as_of, only=frozenset()).macros
 
     def compile(
         self,

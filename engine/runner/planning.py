@@ -58,7 +58,7 @@ def make_plan(ground: Ground, request: Request, sight: Sight, reader: Reader | N
             could not be read.
     """
     if reader is None:
-        with closing(ground.scratch(ground.macros())) as scratch:
+        with closing(ground.scratch(ground.macros(stamp(moment)))) as scratch:
             return _plan_with(ground, request, sight, scratch, moment)
     return _plan_with(ground, request, sight, reader, moment)
 

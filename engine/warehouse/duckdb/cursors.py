@@ -76,6 +76,21 @@ class Cursors:
                 self._probed = before, found
         return found
 
+    def prepare_anew(self, preparation: Sequence[str]) -> None:
+        """From here on, cursors are prepared by these statements; those that wait for use were prepared by others, and go.
+
+        Raises:
+            RuntimeError: one is in use; it would come back as it was prepared before.
+        """
+        with self._lock:
+            if self._gates:
+                message = "cursors are prepared anew while one is in use"
+                raise RuntimeError(message)
+            self._preparation = tuple(preparation)
+            free, self._free = self._free, []
+        for cursor in free:
+            cursor.close()
+
     def take(self) -> duckdb.DuckDBPyConnection:
         """A prepared cursor.
 

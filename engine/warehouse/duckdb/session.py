@@ -73,7 +73,7 @@ def open_session(
     """
     plan = _Opening(target, root=root, macros=macros, attach=attach or {}, settings=settings, threads=threads)
     cursors = plan.open(write=True, create=create, wait_seconds=wait_seconds)
-    return DuckDBSession(target.location, cursors, again=lambda: plan.open(write=True, create=False, wait_seconds=wait_seconds))
+    return DuckDBSession(target.location, cursors, plan, again=lambda: plan.open(write=True, create=False, wait_seconds=wait_seconds))
 
 
 def open_reader(
@@ -117,13 +117,28 @@ def refusal(error: WarehouseError, *, subject: str = "") -> Refused:
 class DuckDBSession:
     """An opened database that may be written to."""
 
-    def __init__(self, location: Path, cursors: Cursors, again: Callable[[], Cursors]) -> None:
+    def __init__(self, location: Path, cursors: Cursors, opening: _Opening, again: Callable[[], Cursors]) -> None:
         self.version = VERSION
         self.location = location
         self._cursors = cursors
+        self._opening = opening
         self._again = again
         self._file = file_id(location)
         self._serial = threading.Lock()
+
+    def use_macros(self, macros: Sequence[str]) -> None:
+        """From here on, every cursor has these macros (CREATE TEMP MACRO statements) and no others, also after it was opened again.
+
+        A macro may hold the time and the variables of a plan, which are not always known when the database is opened.
+
+        Raises:
+            WarehouseError: one of them cannot be made.
+        """
+        if self._opening.macros == tuple(macros):
+            return
+        self._opening.macros = tuple(macros)
+        self._cursors.prepare_anew(self._opening.preparation)
+        self._cursors.give(self._cursors.take())
 
     def reader(self) -> DuckDBReader:
         """A connection for reading, on its own snapshots."""
@@ -246,8 +261,8 @@ class _Opening:
         self._location = target.location
         self._attach = attach
         self._threads = threads
-        # All of these are the cursor's own: another cursor does not have them.
-        self._preparation = (
+        self.macros = tuple(macros)
+        self._settings = (
             "SET errors_as_json = true",
             f"SET file_search_path = {string(str(root))}",
             *(
@@ -255,13 +270,17 @@ class _Opening:
                 if settings is None
                 else (f"SET {identifier(name)} = {string(value)}" for name, value in settings.items())
             ),
-            *macros,
         )
         self._once = (
             # An in-memory connection would spill into the working directory.
             f"SET temp_directory = {string(str(self._location) + '.tmp')}",
             *costs(target),
         )
+
+    @property
+    def preparation(self) -> tuple[str, ...]:
+        """What makes a cursor ready. All of it is the cursor's own: another one does not have it."""
+        return (*self._settings, *self.macros)
 
     def open(self, *, write: bool, create: bool, wait_seconds: float | None) -> Cursors:
         """Open, and wait for a busy database as long as was asked."""
@@ -326,7 +345,7 @@ class _Opening:
                 raise _source_error(classify_attach(error, path), path) from error  # type: ignore[arg-type]
 
     def _prepared(self, connection: duckdb.DuckDBPyConnection) -> Cursors:
-        cursors = Cursors(connection, self._preparation)
+        cursors = Cursors(connection, self.preparation)
         cursors.give(cursors.take())
         return cursors
 
