@@ -401,6 +401,8 @@ class AuthorizeEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields
     scope: tuple[ScopeItem, ...]
     history: tuple[str, ...]
     """The plan's own transitions up to `sealed`."""
+    reason: str = ""
+    """Of an act of a person that is carried out as a run (`adopt`): why, in that person's words."""
 
 
 class StartEvidence(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="start"):

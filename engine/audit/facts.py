@@ -123,6 +123,7 @@ def _facts(evidence: Evidence) -> Iterator[tuple[str, str]]:
             yield "begun before by", _joined(evidence.spent_by)
             yield "continues", evidence.continues or ""
             yield "review", evidence.review if evidence.review != "open" else ""
+            yield "reason", evidence.reason
         case StartEvidence():
             yield "relations needed and found", _of(evidence.relations_needed, evidence.relations_found)
             yield "head rows needed and found", _of(evidence.heads_needed, evidence.heads_found)

@@ -9,7 +9,7 @@ from typing import Final
 from interlock.engine.cases.acts import Where, acted, perform
 from interlock.engine.cases.running import elsewhere, result_of
 from interlock.engine.clock import stamp
-from interlock.engine.diagnostics import Diagnostic, Refused, refused, rows_in_words
+from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, refused, rows_in_words
 from interlock.engine.ledger.durable import set_aside
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole
 from interlock.engine.ledger.writer import LedgerError
@@ -35,12 +35,22 @@ ACCEPTABLE = frozenset({"K701", "K702", "K703", "K704", "K707", "K709"})
 
 
 def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, where: Where) -> ActResult:
-    """A one-item plan of the action `adopt`, through the one way to write."""
+    """A one-item plan of the action `adopt`, through the one way to write.
+
+    Raises:
+        Refused: S114 where no model or seed has that name: one is taken at a time, so a selector is none. And as `run`.
+    """
+    names = (*ground.project.models, *ground.project.seeds, *ground.project.unread)
+    if model not in names:
+        raise refused("S114", f"there is no model `{model}`", remedy=did_you_mean(model, names, "see `interlock ls`"), subject=model)
     shown: list[str] = []
 
     def ask(planned: Planned) -> bool:
         assert planned.body is not None
-        item = next(item for item in planned.body.items if item.model == model)
+        item = next((item for item in planned.body.items if item.model == model), None)
+        if item is None:
+            because = "it is an ephemeral model, which makes nothing"
+            raise refused("P422", f"`{model}` cannot be adopted", because=because, remedy="change `materialized` first", subject=model)
         if item.refusal is not None:
             raise refused(
                 item.refusal.code, f"`{model}` cannot be adopted", because=item.refusal.because, remedy=item.refusal.remedy, subject=model
@@ -53,7 +63,6 @@ def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, wh
         )
         return confirm(tuple(shown))
 
-    _ = reason
     applied = run(
         ground,
         Request(select=(model,), options=Options(adopt=model)),
@@ -65,6 +74,7 @@ def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, wh
         planned_is=lambda _body: None,
         said=lambda _line: None,
         confirm=ask,
+        reason=reason,
     )
     if applied.carried is None:
         return acted("adopt", "adopt", shown, "refused", where)

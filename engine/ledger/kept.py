@@ -17,7 +17,7 @@ from interlock.engine.ledger.subjects import AttemptFold, Behind, Last, ModelFol
 from interlock.machines.evidence import AuthorizeEvidence, CloseEvidence, GenesisEvidence, Head, SealRow
 from interlock.machines.records import Record, digest_of
 
-FORMAT = 4
+FORMAT = 5
 """Of the file. Raise it with every change of these records, or of what a fold makes of a ledger: another one is not read."""
 
 _HEAD = b"interlock state "

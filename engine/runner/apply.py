@@ -143,6 +143,7 @@ def run(
     said: Callable[[str], None],
     confirm: Callable[[Planned], bool] = lambda _: True,
     accept: Callable[[Site, Sight], Sight] | None = None,
+    reason: str = "",
 ) -> Applied:
     """Apply a saved plan by its id, or plan and apply in one step. Both pass the same guards.
 
@@ -158,6 +159,7 @@ def run(
         said: told what a person should know now.
         confirm: asked before anything is written (adopt).
         accept: takes the warehouse's word where the target says so.
+        reason: of a person's act, for the ledger.
     """
     saved = load(ground.directory, source, elsewhere) if isinstance(source, str) else None
     if saved is not None and saved.body is not None:
@@ -193,7 +195,7 @@ def run(
             save(ground.directory, planned)
         found = differences_now(place, planned, sight)
         sight = _founded(place, sight, planned.body, found)
-        return carry_on(place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is)
+        return carry_on(place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is, reason=reason)
 
 
 def demand_no_doubt(settled: list[Settled]) -> None:
@@ -358,6 +360,7 @@ def carry_on(
     planned_is: Callable[[PlanBody], None],
     *,
     continues: str | None = None,
+    reason: str = "",
 ) -> Applied:
     """Carry a sealed plan out; with `continues`, what no run of it has checkpointed yet."""
     body, ledger, session = planned.body, place.ledger, place.session
@@ -393,6 +396,7 @@ def carry_on(
         authority=sight.finding,
         differences=found,
         spent_by=sight.fold.spent_by(planned.id),
+        reason=reason,
         continues=continues,
         done=frozenset(sight.fold.checkpointed_by(planned.id)) if continues is not None else frozenset(),
         review=review,

@@ -78,6 +78,8 @@ class Order:
     stop: threading.Event = field(default_factory=threading.Event)
     together: int = field(default_factory=lambda: TOGETHER_MAX)
     """How many small models may share a transaction."""
+    reason: str = ""
+    """Why, where a person's act is carried out."""
     continues: str | None = None
     """The run of this plan that this one goes on from."""
     done: frozenset[str] = frozenset()
@@ -164,6 +166,7 @@ def _authorization(order: Order, items: Mapping[str, object]) -> AuthorizeEviden
         review=order.review,
         scope=tuple(ScopeItem(model=item.model, action=item.action) for item in order.body.items if item.model in items),
         history=order.history,
+        reason=order.reason,
     )
 
 
