@@ -10,6 +10,7 @@ from interlock.engine.audit.story import needed_for, remedy_of
 from interlock.engine.audit.timeline import reason_of
 from interlock.engine.audit.told import Told, Work, told, work_of
 from interlock.engine.clock import moment
+from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.planner.plan import Item, PlanBody
 from interlock.machines.evidence import AuthorizeEvidence, BootstrapEvidence, CloseEvidence, CommitEvidence, Entry
 from interlock.machines.records import Record
@@ -55,6 +56,8 @@ class Report(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     models: tuple[ReportModel, ...]
     steps: tuple[Told, ...]
     said: tuple[str, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
+    """What is wrong with the ledger that it was read from; the page rests on the records that hold."""
 
 
 @dataclass(slots=True)

@@ -352,22 +352,26 @@ def bundle_of(place: Path | Ground, run: str, out: Path | None) -> dict[str, Any
 
 
 def report_on(place: Path | Ground, run: str) -> Report:
-    """A run as a value, with its plan; `""` as the run means the newest.
+    """A run as a value, with its plan, and what is wrong with the ledger that it was read from; `""` as the run means the newest.
 
     Raises:
         Refused: there is no such run.
     """
     shelf = shelf_of(place)
     gathered = Gathered(run)
+    flaws: list[Flaw] = []
     for each in shelf.tape():
         if isinstance(each, Read):
             gathered.hear(each.numbered.entry)
+        else:
+            flaws.append(each)
     if not gathered.own:
         what = f"`{run}` is no run of this ledger" if run else "this ledger has no run yet"
         raise refused("S114", what, remedy="`interlock audit log` lists them")
     authorized = next((entry.evidence for entry in gathered.own if isinstance(entry.evidence, AuthorizeEvidence)), None)
     plan = shelf.plans(authorized.plan) if authorized is not None else "it was refused before a plan was authorized"
     found = report_of(gathered, plan, project=place.project.name if not isinstance(place, Path) else "")
+    found = msgspec.structs.replace(found, findings=_findings(flaws))
     return found if isinstance(place, Path) or not isinstance(plan, PlanBody) else _with_columns(found, plan, place)
 
 
@@ -402,16 +406,19 @@ def _ended(flaws: Iterable[Flaw], *, broken: bool = False) -> dict[str, Any]:
     known = list(flaws)
     if not known and not broken:
         return {"outcome": "done", "exit_code": exit_of("done")}
-    findings = tuple(
+    return {"outcome": "refused", "exit_code": exit_of("refused", untrusted=True), "findings": _findings(known)}
+
+
+def _findings(flaws: Iterable[Flaw]) -> tuple[Diagnostic, ...]:
+    return tuple(
         Diagnostic(
             code="K707",
             summary=f"the ledger is broken at record {flaw.sequence}: {flaw.kind.replace('_', ' ')}",
             because=f"{flaw.place}: {flaw.because}" if flaw.place else flaw.because,
             remedy="`interlock audit replay` lists every fault; what is said here rests on the records that hold",
         )
-        for flaw in known[:1]
+        for flaw in islice(flaws, 1)
     )
-    return {"outcome": "refused", "exit_code": exit_of("refused", untrusted=True), "findings": findings}
 
 
 def _judged(found: Replayed) -> dict[str, Any]:

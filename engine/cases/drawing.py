@@ -80,7 +80,8 @@ def path_of(place: Path | Ground, run: str, model: str | None, form: str) -> dic
         raise refused("S114", f"nothing of `{model or run}` is in the ledger: {story.answer}", remedy="`interlock audit log` lists what is")
     table = TABLES["run" if model is None else "model_run"]
     drawing = path_drawing(table, [taken_of(step) for step in story.steps], f"{story.subject}, run {story.run}" if model else story.subject)
-    return {"text": formatted(drawing, form), "outcome": "done", "exit_code": 0, "findings": found.get("findings", ())}
+    # What the story was read from decides how this ends: a drawing from a broken ledger is no success.
+    return {"text": formatted(drawing, form), **{key: value for key, value in found.items() if key not in ("question", "story")}}
 
 
 def taken_of(step: Told) -> Taken:

@@ -12,6 +12,7 @@ from interlock.engine.cli.audit import Ledger
 
 if TYPE_CHECKING:
     from interlock.engine.cli.invocation import Invocation
+    from interlock.engine.diagnostics import Outcome
 
 
 def register(app: typer.Typer) -> None:
@@ -32,6 +33,7 @@ def report(
     """Write a run as one HTML page that works offline. Its models, refusals, what ran in parallel, and each model's way."""
     from interlock.engine import api  # noqa: PLC0415
     from interlock.engine.diagnostics import refused  # noqa: PLC0415
+    from interlock.engine.outcome import exit_of  # noqa: PLC0415
     from interlock.engine.results_audit import ReportResult  # noqa: PLC0415
     from interlock.engine.views.redaction import redacted  # noqa: PLC0415
     from interlock.engine.views.report import page  # noqa: PLC0415
@@ -46,9 +48,10 @@ def report(
     except OSError as error:
         because = error.strerror or type(error).__name__
         raise refused("W605", f"`{out}` cannot be written", because=because, remedy="name another file with --out") from error
+    outcome: Outcome = "refused" if found.findings else "done"
     return call.console.answer(
         ReportResult(
-            command="report", outcome="done", exit_code=0, project=found.project, target=found.target, run=found.run, file=str(out),
-            models=len(found.models), bytes=len(data),
+            command="report", outcome=outcome, exit_code=exit_of(outcome, untrusted=bool(found.findings)), findings=found.findings,
+            project=found.project, target=found.target, run=found.run, file=str(out), models=len(found.models), bytes=len(data),
         )
     )  # fmt: skip

@@ -88,6 +88,8 @@ def _summary(report: Report) -> Iterable[str]:
     yield f'<p class="dim">{_text(where)}. Started {_text(moment_words(report.started))}, took {duration(report.milliseconds)}, by {_text(report.actor)} '
     yield f'with Interlock {_text(report.version)}. Plan <span class="mono">{_text(report.plan[:12])}</span>.</p>'
     yield '<ul class="tiles">' + "".join(f'<li><b class="{_text(name)}">{count}</b>{_text(name)}</li>' for name, count in tiles) + "</ul>"
+    for finding in report.findings:
+        yield f'<p><b class="refused">{_text(finding.code)}</b> {_text(finding.summary)}: {_text(finding.because)}</p>'
     yield from (f'<p class="dim">{_text(said)}</p>' for said in report.said)
     yield '<noscript><p class="nojs">Without scripts, this page shows the run; a model\'s details need them.</p></noscript>'
 

@@ -243,6 +243,17 @@ def test_a_report_and_drawings_are_made_of_a_run_and_of_the_project(books: Path,
     assert "3. commit: no_error_check_failed [G527]" in way
 
 
+def test_what_is_drawn_or_reported_from_a_broken_ledger_says_so(books: Path, tmp_path: Path, interlock: Command) -> None:
+    at, out = ("--project", str(books)), tmp_path / "night.html"
+    segment = segment_of(books)
+    segment.write_bytes(segment.read_bytes()[:-7])
+    for words in (("audit", "log"), ("report", "--out", str(out)), ("diagram", "--run", "2")):
+        answer = interlock(*words, *at, exits=4)
+        assert answer["status"] == "refused", words
+        assert [finding["code"] for finding in answer["findings"]] == ["K707"], words
+    assert "the ledger is broken at record" in out.read_text(encoding="utf-8")
+
+
 def refusal(code: str, directory: Path) -> dict[str, Any]:
     """A ledger in which a model was refused with this code, and what is said of it."""
     forge = Forge()
