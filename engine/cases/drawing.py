@@ -13,15 +13,15 @@ from interlock.engine.cases.auditing import story_of
 from interlock.engine.cases.columns import column_story, written
 from interlock.engine.cases.reading import compile_offline
 from interlock.engine.compiler.compiled import Compiled
-from interlock.engine.diagnostics import Diagnostic, did_you_mean, refused
+from interlock.engine.diagnostics import Refused, did_you_mean, refused
 from interlock.engine.diagrams.difference import difference_of, page_of, read_page
 from interlock.engine.diagrams.drawing import Drawing, Node, NodeLook, Taken, machine_drawing, models_drawing, path_drawing
 from interlock.engine.diagrams.formats import dot_of, json_of, mermaid_of, text_of_drawing
 from interlock.engine.diagrams.markdown import MACHINES, markdown
 from interlock.engine.diagrams.svg import svg_of
 from interlock.engine.ledger.fold import Fold
-from interlock.engine.ledger.reader import LedgerWhole
-from interlock.engine.ledger.since_seal import read_since_seal
+from interlock.engine.ledger.since_seal import fold_since_seal
+from interlock.engine.outcome import exit_of
 from interlock.engine.runner.ground import Ground
 from interlock.machines.machine import Machine
 from interlock.machines.table import compile_table
@@ -141,17 +141,20 @@ def lineage_of(ground: Ground, model: str | None, form: str) -> dict[str, Any]:
         Refused: S114, there is no such model; or the project does not compile at all.
     """
     compiled = compile_offline(ground)
-    ledger = read_since_seal(ground.directory)
-    findings: tuple[Diagnostic, ...] = ()
-    fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
     if model is not None and "." in model:
         text = written(column_story(ground.project, ground.target, compiled, model, ground.cache), form)
-        return {"text": text, "outcome": "done", "exit_code": 0, "findings": findings}
+        return {"text": text, "outcome": "done", "exit_code": 0}
     if model is not None and model not in compiled.models:
         raise refused("S114", f"there is no model `{model}`", remedy=did_you_mean(model, compiled.models, "see `interlock ls`"))
     names = set(compiled.models) if model is None else family(compiled, model)
-    drawing = project_drawing(ground.project.name, compiled, fold, names)
-    return {"text": formatted(drawing, form), "outcome": "done", "exit_code": 0, "findings": findings}
+    fold = Fold()
+    ended: dict[str, Any] = {"outcome": "done", "exit_code": exit_of("done")}
+    try:
+        fold = fold_since_seal(ground.directory)
+    except Refused as error:
+        # The models are drawn all the same, without a state: none is known.
+        ended = {"outcome": "refused", "exit_code": exit_of("refused", untrusted=True), "findings": error.findings}
+    return {"text": formatted(project_drawing(ground.project.name, compiled, fold, names), form), **ended}
 
 
 def family(compiled: Compiled, model: str) -> set[str]:

@@ -6,9 +6,7 @@ from typing import NamedTuple
 
 from interlock.engine.compiler.compiled import Compiled
 from interlock.engine.diagnostics import Refused
-from interlock.engine.ledger.fold import Fold
-from interlock.engine.ledger.reader import LedgerWhole
-from interlock.engine.ledger.since_seal import read_since_seal
+from interlock.engine.ledger.since_seal import fold_since_seal
 from interlock.engine.planner.plan import Item, PlanBody
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import load, newest_plans
@@ -42,9 +40,11 @@ def last_promised(ground: Ground, compiled: Compiled) -> LastPromised:
     The ledger says with which promise each model's head was checkpointed. A model whose promise still has that digest needs no
     look. Of every other, the newest plan that holds a promise with that digest is the one: an attempt that was refused left the
     head, and the promise, as they were, and a plan for a selection says nothing of other models.
+
+    Raises:
+        Refused: what the ledger says cannot be known.
     """
-    ledger = read_since_seal(ground.directory)
-    fold = ledger.fold if isinstance(ledger, LedgerWhole) else Fold()
+    fold = fold_since_seal(ground.directory)
     heads = heads_of(fold)
     search = _Search({name: last.digests for name, last in heads.items() if _is_another(compiled, name, last.digests)})
     newest = ""

@@ -62,7 +62,11 @@ def remembered_columns(ground: Ground) -> dict[str, tuple[Column, ...]]:
 
 
 def compiled_for_reading(ground: Ground, select: Sequence[str], exclude: Sequence[str]) -> tuple[Compiled, frozenset[str], tuple[str, ...]]:
-    """The compiled project and what of it is selected; `state:` is compared with the ledger's word."""
+    """The compiled project and what of it is selected; `state:` is compared with the ledger's word.
+
+    Raises:
+        Refused: as `select_in`; K707 or K708, the ledger's word is asked for and cannot be known.
+    """
     compiled = compile_offline(ground)
     # Nothing else asks the ledger, which can be long.
     heads = _heads(ground) if any("state:" in term for term in (*select, *exclude)) else {}
@@ -71,11 +75,9 @@ def compiled_for_reading(ground: Ground, select: Sequence[str], exclude: Sequenc
 
 
 def _heads(ground: Ground) -> dict[str, Last]:
-    from interlock.engine.ledger.reader import LedgerWhole  # noqa: PLC0415 - decoders of every record
-    from interlock.engine.ledger.since_seal import read_since_seal  # noqa: PLC0415
+    from interlock.engine.ledger.since_seal import fold_since_seal  # noqa: PLC0415 - decoders of every record
 
-    ledger = read_since_seal(ground.directory)
-    return heads_of(ledger.fold) if isinstance(ledger, LedgerWhole) else {}
+    return heads_of(fold_since_seal(ground.directory))
 
 
 def ended_with(ground: Ground) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import hashlib
 import os
 import zlib
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, assert_never
 
 from interlock.engine import faults
 from interlock.engine.diagnostics import Refused
@@ -32,7 +32,19 @@ from interlock.engine.ledger.kept import (
 )
 from interlock.engine.ledger.lines import BadLine, Numbered, UnknownRecord, read_line
 from interlock.engine.ledger.places import packed_path, segment_path, state_path
-from interlock.engine.ledger.reader import LedgerBroken, LedgerRead, LedgerWhole, Scan, Tip, Unsound, opened, read, segment_numbers
+from interlock.engine.ledger.reader import (
+    LedgerAbsent,
+    LedgerBroken,
+    LedgerRead,
+    LedgerUnreadable,
+    LedgerWhole,
+    Scan,
+    Tip,
+    Unsound,
+    opened,
+    read,
+    segment_numbers,
+)
 from interlock.engine.ledger.subjects import Behind
 from interlock.machines.evidence import CloseEvidence, GenesisEvidence
 
@@ -48,6 +60,23 @@ def read_since_seal(directory: Path) -> LedgerRead:
     """What can be known of the ledger, verified from the last seal at which its state was kept; else as `read`."""
     found = _from_state(directory)
     return found if found is not None else read(directory)
+
+
+def fold_since_seal(directory: Path) -> Fold:
+    """The facts of a ledger, for whoever answers from them alone; those of an empty one only where there positively is none.
+
+    Raises:
+        Refused: K707 or K708 (exit 4), what it says cannot be known.
+    """
+    match read_since_seal(directory):
+        case LedgerWhole(fold=fold):
+            return fold
+        case LedgerAbsent():
+            return Fold()
+        case (LedgerBroken() | LedgerUnreadable()) as found:
+            raise Refused(found.finding, exit_code=4)
+        case _ as unreachable:
+            assert_never(unreachable)
 
 
 def keep(directory: Path, sequence: int, *, records_min: int = KEEP_RECORDS_MIN) -> bool:

@@ -16,6 +16,7 @@ from interlock.engine.runner.ground import Ground, scoped
 from interlock.machines.records import Record
 
 if TYPE_CHECKING:
+    from interlock.engine.ledger.fold import Fold
     from interlock.engine.ledger.subjects import Last
 
 
@@ -59,10 +60,9 @@ def _is_another(model: CompiledModel, last: Last) -> bool:
     return bool(last.relation) and last.relation.lower() != f"{model.schema}.{model.relation}".lower()
 
 
-def heads_of(sight_fold: object) -> dict[str, Last]:
+def heads_of(fold: Fold) -> dict[str, Last]:
     """Every head that the ledger knows and that has a relation."""
-    models = getattr(sight_fold, "models", {})
-    return {name: known.last for name, known in models.items() if known.last is not None and known.last.head.token is not None}
+    return {name: known.last for name, known in fold.models.items() if known.last is not None and known.last.head.token is not None}
 
 
 def choose(
