@@ -9,13 +9,11 @@ from interlock.machines.evidence import (
     BootstrapEvidence,
     CheckpointEvidence,
     CommitEvidence,
-    Entry,
     Evidence,
     Found,
     Proposed,
     ReceiptBody,
     RefuseEvidence,
-    Transition,
     Verdict,
     VerifyEvidence,
 )
@@ -195,19 +193,6 @@ class ModelRun(Machine):
             msg = f"{self.subject} is `{self.state_name}`: nothing may be written"
             raise PermitDenied(msg)
         return self.pinned, self.anchor
-
-
-def receipt_named(record: Transition | Entry) -> str | None:
-    """The receipt that a record of a ModelRun says is in the warehouse; `None` where it says nothing, or nothing is there.
-
-    A record that goes to `refused` and names one is a contradiction between ledger and warehouse.
-    """
-    evidence = record.evidence
-    if isinstance(evidence, CommitEvidence) and isinstance(evidence.receipt, Found):
-        return evidence.receipt.id
-    if isinstance(evidence, CheckpointEvidence):
-        return evidence.receipt
-    return None
 
 
 def _durable_never(because: str) -> Verdict:

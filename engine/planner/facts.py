@@ -16,7 +16,6 @@ from interlock.machines.evidence import (
     ReceiptBody,
     SourceVerdict,
     Span,
-    Watermark,
 )
 from interlock.machines.records import Record
 
@@ -169,8 +168,3 @@ def same_columns(left: tuple[Column, ...], right: tuple[Column, ...]) -> bool:
     if left == right:  # mostly, and quickly told
         return True
     return [(column.name.lower(), column.type) for column in left] == [(column.name.lower(), column.type) for column in right]
-
-
-def watermark_of(body: ReceiptBody | None) -> Watermark | None:
-    """The watermark that a receipt left."""
-    return body.watermark if body is not None else None

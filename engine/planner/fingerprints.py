@@ -14,9 +14,9 @@ import msgspec
 
 from interlock.engine.compiler.compiled import CompiledSource
 from interlock.engine.compiler.source_texts import database_alias
+from interlock.engine.warehouse.duckdb.comments import token_in
 from interlock.engine.warehouse.duckdb.control import FORMAT
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in
-from interlock.engine.warehouse.duckdb.reader import token_of
 from interlock.engine.warehouse.protocol import ALIAS, CONTROL_SCHEMA, Catalog, Reader, Row, WarehouseError
 from interlock.machines.evidence import ReceiptBody
 from interlock.machines.records import digest, digest_of
@@ -152,7 +152,7 @@ WHERE database_name = $database AND lower(schema_name) = $schema AND lower(view_
     if len(rows) != 1:
         raise _NoMark(f"{source.sql} was not seen")
     found = rows[0]
-    return str(found[0]), str(found[1]), str(found[2]), token_of(found[3])
+    return str(found[0]), str(found[1]), str(found[2]), token_in(found[3])
 
 
 def _alias(source: CompiledSource) -> str:

@@ -242,11 +242,3 @@ class PlanStep(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     target: str
     evidence: str
     """Digest of the evidence."""
-
-
-class PlanFile(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What stands on disk: the body's bytes as they were hashed, and the plan's history up to `sealed`."""
-
-    id: str
-    history: tuple[PlanStep, ...]
-    body: PlanBody

@@ -61,7 +61,6 @@ def _cursor(bounds: Bounds | None, choice: Choice) -> write.Cursor | None:
         low=bounds.low,
         until=bounds.until,
         ranges=bounds.ranges,
-        refuse_beyond="yes" if bounds.beyond == "refuse" else "no",
         closed_range="yes" if choice.backfill else "no",
         passes_over=bounds.passes_over,
     )

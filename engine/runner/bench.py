@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.answers import Setting
-from interlock.engine.warehouse.protocol import HeadRow, Reader, Session
+from interlock.engine.warehouse.protocol import HeadRow, Session
 from interlock.machines.evidence import Evidence, Found, ReceiptBody, RefuseEvidence, SourceVerdict, TargetSeen, Verdict
 from interlock.machines.model_run import ModelRun
 from interlock.machines.records import Record
@@ -68,7 +68,6 @@ class Attempt:
     bench: Bench
     item: Item
     machine: ModelRun
-    read: Reader | None = None
     path: list[str] = field(default_factory=list)
     answer: Answer | None = None
     row: HeadRow | None = None

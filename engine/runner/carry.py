@@ -43,7 +43,6 @@ class Carried:
     states: Mapping[str, str]
     milliseconds: Mapping[str, int]
     verdicts: tuple[Verdict, ...] = ()
-    doubts: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,11 +132,10 @@ def carry_out(order: Order) -> Carried:
     run_all(work)
     if work.in_doubt():
         _ask_again(order.session, work)
-    doubts = work.in_doubt()
-    if doubts:
+    if work.in_doubt():
         order.sync()
         ended: Literal["interrupted", "in_doubt"] = "interrupted" if order.stop.is_set() else "in_doubt"
-        return Carried(outcome=ended, attempts=work.attempts, states=states, milliseconds=work.milliseconds, doubts=tuple(doubts))
+        return Carried(outcome=ended, attempts=work.attempts, states=states, milliseconds=work.milliseconds)
     ends = tuple(ScopeEnd(model=name, state=states[name]) for name in items)
     end = close_run(machine, order.session, project=order.project, serial=order.serial + 1, ends=ends, sync=order.sync, tip=order.tip)
     outcome: Literal["succeeded", "partial", "refused", "interrupted"] = end.outcome

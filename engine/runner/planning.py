@@ -33,8 +33,6 @@ from interlock.machines.evidence import CompileEvidence, Finding, ReceiptBody, S
 from interlock.machines.plan import Plan
 from interlock.machines.records import Record, canonical, digest, digest_of
 
-FORMAT_BYTES_MAX = 1 << 30
-
 
 class Planned(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A sealed plan, or words for why there is nothing to plan."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from interlock.engine.warehouse.duckdb.comments import token_in
 from interlock.engine.warehouse.duckdb.errors import detail
-from interlock.engine.warehouse.duckdb.reader import token_of
 
 TOKEN = "a" * 64
 COMMENT = f"COMMENT ON TABLE warehouse.main.t IS 'orders [interlock:{TOKEN}]'"
@@ -25,7 +25,7 @@ def connection(tmp_path: Path) -> Iterator[duckdb.DuckDBPyConnection]:
 
 def comments(connection: duckdb.DuckDBPyConnection) -> list[str | None]:
     rows = connection.execute("SELECT comment FROM duckdb_tables() WHERE database_name = 'warehouse'").fetchall()
-    return [token_of(row[0]) for row in rows]
+    return [token_in(row[0]) for row in rows]
 
 
 def test_a_commit_after_a_failed_statement_returns_and_writes_nothing(connection: duckdb.DuckDBPyConnection) -> None:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.engine.warehouse.duckdb.quoting import comment_on, identifier, literal, relation, string
+from interlock.engine.warehouse.duckdb.quoting import identifier, literal, relation, string
+from interlock.engine.warehouse.duckdb.write import comment
 
 CONNECTION = duckdb.connect()
 CONNECTION.execute("SET TimeZone = 'UTC'")
@@ -38,7 +39,7 @@ def test_any_name_survives(name: str) -> None:
 def test_any_name_can_be_a_relation(name: str) -> None:
     quoted = relation("main", name)
     CONNECTION.execute(f"CREATE TABLE {quoted} AS SELECT 1 AS a")
-    CONNECTION.execute(comment_on("table", quoted, name))
+    CONNECTION.execute(comment("table", quoted, name, None).text)
     assert CONNECTION.execute("SELECT table_name, comment FROM duckdb_tables()").fetchall() == [(name, name)]
     CONNECTION.execute(f"DROP TABLE {quoted}")
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interlock.engine.warehouse.duckdb.reader import comment_with, token_of
+from interlock.engine.warehouse.duckdb.comments import comment_of, token_in
 from interlock.engine.warehouse.protocol import WarehouseError
 
 from .conftest import PROJECT, Shop
@@ -49,7 +49,7 @@ def test_the_catalog_says_kind_columns_comment_and_token(shop: Shop) -> None:
     shop.sql(
         "CREATE SCHEMA Marts",
         'CREATE TABLE Marts."My Orders" AS SELECT 1 AS a, [1.5] AS "B b"',
-        f"""COMMENT ON TABLE Marts."My Orders" IS '{comment_with("all orders", token)}'""",
+        f"""COMMENT ON TABLE Marts."My Orders" IS '{comment_of("all orders", token)}'""",
         'CREATE VIEW v AS SELECT a FROM Marts."My Orders"',
         "COMMENT ON VIEW v IS 'a view'",
     )
@@ -130,17 +130,17 @@ def test_the_probe_of_ten_thousand_relations_is_one_probe(shop: Shop) -> None:
 
 @given(st.text(st.characters(codec="utf-8"), max_size=40), HEX)
 def test_a_token_is_read_from_the_end_of_any_comment(description: str, token: str) -> None:
-    comment = comment_with(description, token)
-    assert token_of(comment) == token
+    comment = comment_of(description, token)
+    assert token_in(comment) == token
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=40))
 def test_a_comment_without_a_token_has_none(description: str) -> None:
-    assert token_of(comment_with(description, None)) is None
+    assert token_in(comment_of(description, None)) is None
 
 
 @pytest.mark.parametrize(
     "comment", [None, "", f"[interlock:{'a' * 63}]", f"[interlock:{'a' * 64}] more", f"x[interlock:{'a' * 64}]", f"[interlock:{'A' * 64}]"]
 )
 def test_what_is_not_quite_a_token_is_none(comment: str | None) -> None:
-    assert token_of(comment) is None
+    assert token_in(comment) is None

@@ -13,7 +13,6 @@ FORMAT = 1
 """Of the control tables. A warehouse of a greater one was written by a newer release."""
 
 TABLES = ("heads", "identity", "receipts", "seals")
-RELATIONS = (*TABLES, "history")
 
 IDENTITY = control("identity")
 HEADS = control("heads")

@@ -62,11 +62,6 @@ def detail(error: BaseException) -> Detail:
     return Detail(exception_message=text)
 
 
-def is_missing_entry(error: BaseException) -> bool:
-    """Whether the catalog positively has no such entry."""
-    return isinstance(error, duckdb.CatalogException) and detail(error).error_subtype == "MISSING_ENTRY"
-
-
 def in_short(message: str) -> str:
     r"""A message without what helps nobody: of a CSV file's error the place and the reason, else the first lines.
 
@@ -177,12 +172,6 @@ def outcome_unknown(error: BaseException, *, disk: Literal["full", "room"]) -> W
         code = "W606"
     remedy = "make room and run it again" if code == "W606" else "run it again: what is durable is looked up first"
     return WarehouseError(message, kind="outcome_unknown", scope=scope, code=code, remedy=remedy)
-
-
-def holder_pid(error: BaseException) -> int | None:
-    """The process that has the file, where the message tells. For people; nothing is decided by it."""
-    found = _PID.search(detail(error).exception_message)
-    return int(found.group(1)) if found else None
 
 
 def _number(said: Detail) -> int | None:

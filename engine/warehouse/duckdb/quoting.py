@@ -128,16 +128,6 @@ def file_name(path: str) -> str:
     return string(escaped)
 
 
-def comment_on(kind: str, quoted: str, text: str | None) -> str:
-    """A COMMENT statement: it takes no parameter, so its text is written here.
-
-    >>> comment_on("table", relation("marts", "orders"), None)
-    'COMMENT ON TABLE "warehouse"."marts"."orders" IS NULL'
-    """
-    what = {"table": "TABLE", "view": "VIEW"}[kind]
-    return f"COMMENT ON {what} {quoted} IS {'NULL' if text is None else string(text)}"
-
-
 def _encodable(text: str) -> str:
     try:
         text.encode()

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from interlock.engine.warehouse.duckdb.comments import token_in
 from interlock.engine.warehouse.duckdb.control import HEADS, IDENTITY, RECEIPTS, SEALS
 from interlock.engine.warehouse.duckdb.cursors import Cursors, Gate, closed, fetch, interrupted
 from interlock.engine.warehouse.duckdb.driver import duckdb
@@ -28,8 +28,6 @@ from interlock.engine.warehouse.protocol import (
 from interlock.machines.evidence import Column, SealRow
 
 T = TypeVar("T")
-
-_TOKEN = re.compile(r"(?:\A|.*[ \n])\[interlock:([0-9a-f]{64})\]\Z", re.DOTALL)
 
 _SCHEMAS = f"SELECT schema_name FROM duckdb_schemas() WHERE database_name = '{ALIAS}'"
 _TABLES = f"SELECT schema_name, table_name, comment, estimated_size FROM duckdb_tables() WHERE database_name = '{ALIAS}' AND NOT internal"
@@ -67,20 +65,6 @@ _SHAPES: dict[str, Any] = {
     _NO_HEADS: list[tuple[str]],
 }
 """What each question to a control table is answered with."""
-
-
-def token_of(comment: str | None) -> str | None:
-    """The token at the end of a relation's comment, if one stands there."""
-    if comment is None:
-        return None
-    found = _TOKEN.match(comment)
-    return found.group(1) if found else None
-
-
-def comment_with(description: str, token: str | None) -> str | None:
-    """A relation's comment: what its model says of itself, and the token at the end."""
-    mark = f"[interlock:{token}]" if token else ""
-    return f"{description} {mark}".strip() or None
 
 
 class DuckDBReader:
@@ -248,7 +232,7 @@ def _catalog(schemas: frozenset[str], tables: list[Row], views: list[Row], colum
             name=name,
             kind=kind,
             comment=comment,
-            token=token_of(comment),
+            token=token_in(comment),
             columns=tuple(shapes.get((schema, name), ())),
             text=text,
             about_rows=rows,

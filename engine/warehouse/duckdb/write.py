@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from interlock.engine.warehouse.duckdb.comments import comment_of
 from interlock.engine.warehouse.duckdb.limits import least
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in, string
 from interlock.engine.warehouse.protocol import Statement
@@ -30,8 +31,6 @@ class Cursor(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     low: str | None = None
     until: str | None = None
     ranges: tuple[Span, ...] = ()
-    refuse_beyond: Literal["yes", "no"] = "no"
-    """Rows beyond `until` refuse instead of being held."""
     closed_range: Literal["yes", "no"] = "no"
     """A backfill: only the ranges are looked at, and nothing beyond them."""
     passes_over: Literal["yes", "no"] = "no"
@@ -269,9 +268,8 @@ def bind_view(schema_and_name: str, rel: str) -> Statement:
 
 
 def comment(kind: Literal["table", "view"], rel: str, description: str, token: str | None) -> Statement:
-    """The description, and at its end the token that says the relation is ours."""
-    text = f"{description} [interlock:{token}]" if description and token else f"[interlock:{token}]" if token else description
-    return Statement(role="comment", text=f"COMMENT ON {kind.upper()} {rel} IS {string(text)}")
+    """The description and the token. COMMENT takes no parameter, so its text is written here."""
+    return Statement(role="comment", text=f"COMMENT ON {kind.upper()} {rel} IS {string(comment_of(description, token))}")
 
 
 def rename(kind: Literal["table", "view"], rel: str, new_name: str) -> Statement:
