@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import doctest
+import importlib
 import re
 import subprocess
 import sys
@@ -36,6 +38,16 @@ def test_rooms_are_entered_only_as_the_contracts_allow() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_module_can_be_read_in_one_sitting(path: Path) -> None:
     assert len(path.read_text(encoding="utf-8").splitlines()) <= LINES_MAX
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in MODULES if ">>>" in path.read_text(encoding="utf-8")], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_what_an_example_in_a_docstring_says_is_so(path: Path) -> None:
+    module = importlib.import_module(".".join(("interlock", *path.relative_to(ROOT).with_suffix("").parts)))
+    ran = doctest.testmod(module)
+    assert ran.attempted
+    assert not ran.failed
 
 
 def test_every_code_in_the_code_is_in_the_catalogue() -> None:
