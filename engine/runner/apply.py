@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -103,11 +103,12 @@ class Site:
 
     def close(self) -> None:
         """Give everything back."""
-        if self.ledger is not None:
-            self.ledger.close()
-        if self.session is not None:
-            self.session.close()
-        self.lock.release()
+        with ExitStack() as last_first:
+            last_first.callback(self.lock.release)
+            if self.session is not None:
+                last_first.callback(self.session.close)
+            if self.ledger is not None:
+                last_first.callback(self.ledger.close)
 
 
 @contextmanager

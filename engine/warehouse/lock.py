@@ -69,7 +69,9 @@ class Lock:
         if self._descriptor is None:
             return
         descriptor, self._descriptor = self._descriptor, None
-        os.ftruncate(descriptor, 0)
+        with contextlib.suppress(OSError):
+            # The words are for people; whoever reads them asks first whether anybody holds it.
+            os.ftruncate(descriptor, 0)
         os.close(descriptor)
 
     def _say(self, holder: Holder) -> None:
@@ -107,7 +109,7 @@ def acquire(
         monotonic: tells seconds; a test gives its own.
 
     Raises:
-        Refused: W603 where it is busy; W602, W605 or W606 where its file cannot be made.
+        Refused: W603 where it is busy; W602, W605 or W606 where its file cannot be made or locked.
     """
     descriptor = _open(path)
     try:
@@ -117,13 +119,16 @@ def acquire(
                 raise _busy(path, _read(path))  # noqa: TRY301 - the descriptor is closed on every way out
             sleep(PAUSE_SECONDS)
         return Lock(path, descriptor, holder)
+    except OSError as error:
+        os.close(descriptor)
+        raise _not_taken(path, error) from error
     except BaseException:
         os.close(descriptor)
         raise
 
 
 def holder_of(path: Path) -> Holder | None:
-    """Who holds the lock now, without taking it; `None` where nobody does, or where they have not said so yet."""
+    """Who holds the lock now, without taking it; `None` where nobody does or can, or where they have not said so yet."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -131,6 +136,8 @@ def holder_of(path: Path) -> Holder | None:
     try:
         if _take(descriptor, fcntl.LOCK_SH):
             return None
+    except OSError:
+        return None  # its file system knows no locks, and nobody gets one there
     finally:
         os.close(descriptor)
     return _read(path)
@@ -162,6 +169,11 @@ def _not_opened(path: Path, error: OSError) -> Refused:
         return refused("W605", "the lock file cannot be made", because=because, remedy="move away what stands at that path")
     remedy = "make the directory writable; a target in a directory that may not be written can be read only"
     return refused("W605", "the lock file cannot be made", because=because, remedy=remedy)
+
+
+def _not_taken(path: Path, error: OSError) -> Refused:
+    because = f"`{path}`: {error.strerror}"
+    return refused("W605", "the lock file cannot be locked", because=because, remedy="put the database on a file system that has locks")
 
 
 def no_directory(directory: Path) -> Refused:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import os
 import signal
 import subprocess
 import sys
@@ -51,6 +53,29 @@ def test_it_says_who_has_it_and_only_while_they_have_it(path: Path) -> None:
         assert holder_of(path) is not None
     assert holder_of(path) is None
     assert not lock.is_held
+    acquire(path, BOB).release()
+
+
+def test_a_file_system_that_knows_no_locks_is_refused_and_nobody_holds_any(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(_descriptor: int, _how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", unknown)
+    with pytest.raises(Refused) as caught:
+        acquire(path, ADA)
+    (finding,) = caught.value.findings
+    assert (finding.code, "No locks available" in finding.because) == ("W605", True)
+    assert holder_of(path) is None
+
+
+def test_a_lock_is_given_back_though_its_words_cannot_be_taken_out(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_descriptor: int, _length: int) -> None:
+        raise OSError(errno.EIO, "Input/output error")
+
+    lock = acquire(path, ADA)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "ftruncate", failing)
+        lock.release()
     acquire(path, BOB).release()
 
 
