@@ -60,6 +60,8 @@ def _sides(node: Tree) -> Iterator[tuple[Tree, Tree]]:
             yield node.get("left", {}), node.get("right", {})
         case "COMPARE_GREATERTHANOREQUALTO":
             yield node.get("right", {}), node.get("left", {})
+        case _:
+            pass
 
 
 def _day(tree: Tree, given: Mapping[str, Variable]) -> str | None:
@@ -79,6 +81,8 @@ def _day(tree: Tree, given: Mapping[str, Variable]) -> str | None:
             value = given.get(tree.get("identifier", ""))
             is_day = (isinstance(value, date) and not isinstance(value, datetime)) or (isinstance(value, str) and _DAY.fullmatch(value))
             return f"${tree['identifier']}" if is_day else None
+        case _:
+            pass
     return None
 
 

@@ -336,6 +336,8 @@ class _Walk:
                 return self._tree(tree.get("expr"), env, rows=rows, bound=bound | parameters)
             case "FUNCTION" if tree.get("schema"):
                 found = self._called_on(tree, env, bound, rows=rows)
+            case _:
+                pass
         for label, part in tree.items():
             if label in _ROWS and not rows:
                 if part:

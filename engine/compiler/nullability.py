@@ -142,6 +142,8 @@ class Nullability:
                 found = self._set_operation(node, outer)
             case "RECURSIVE_CTE_NODE":
                 found = self._recursive(node, outer)
+            case _:
+                pass
         self.lost = self.lost or found is None
         return found
 
@@ -168,6 +170,8 @@ class Nullability:
                 columns = side_by_side(known, lambda flags: next(iter(flags)))
             case "UNION_BY_NAME":
                 columns = by_name(known)
+            case _:
+                pass
         if columns is not None and node.get("modifiers"):
             rows = bound("", columns)
             self.conditions += modified(node, columns, Env(rows, rows.facts, outer))

@@ -299,6 +299,8 @@ class Expressions:
                     return True
                 listed = name in self._aggregates.values or name in self._aggregates.rows
                 return listed and bool(arguments) and self._all(arguments, around)
+            case _:
+                pass
         return False
 
     def _holds_a_row(self, tree: Tree) -> bool:
@@ -477,6 +479,8 @@ class Expressions:
                 name = tree.get("function_name", "").lower()
                 if name in self._macros or name == "->" or names_json(name):
                     return True
+            case _:
+                pass
         return any(self.json(part, env) for part in tree.values() if isinstance(part, dict | list))
 
     # --- tables of rules ------------------------------------------------------------------------------------------------

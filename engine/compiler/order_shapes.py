@@ -218,6 +218,8 @@ class Shapes:
                 if name in {"range", "generate_series"} and name not in self._macros and not table.get("with_ordinality"):
                     column = next(iter(table.get("column_name_alias", ())), name).lower()
                     return Rows.of(_alias(table) or name, (column,), (frozenset({column}),))._replace(fixed=True)
+            case _:
+                pass
         return Rows.unknown(_alias(table))
 
 

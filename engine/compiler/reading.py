@@ -198,6 +198,8 @@ class Reading:
                 case "DISTINCT_MODIFIER":
                     self.notes.add("DISTINCT")
                     self.picks = self.picks or bool(modifier.get("distinct_on_targets"))
+                case _:
+                    pass
         if "qualify" in node:
             self.notes.add("QUALIFY")
         if node.get("group_expressions") or node.get("aggregate_handling") == "FORCE_AGGREGATES":
