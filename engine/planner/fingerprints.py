@@ -57,7 +57,10 @@ def fingerprints_of(
         kind = source.source.fingerprint or NONE
         name = source.source.name
         if source.source.path is not None and kind == "content":
-            found[name] = _files_digest(root, source.files)
+            try:
+                found[name] = _files_digest(root, source.files)
+            except _NoMark as error:
+                found[name], why[name] = NONE, str(error)
         elif kind == "content":
             asked.append(
                 (
@@ -103,10 +106,18 @@ def _asked(reader: Reader, asked: Sequence[tuple[str, str]], why: dict[str, str]
 
 
 def _files_digest(root: Path, files: Sequence[str]) -> str:
+    """Of their names and contents.
+
+    Raises:
+        _NoMark: one went since it was listed, or may not be read. Named as the project names it: a plan holds no place of a machine.
+    """
     parts = []
     for name in files:
-        with (root / name).open("rb") as file:
-            parts.append([name, hashlib.file_digest(file, "sha256").hexdigest()])
+        try:
+            with (root / name).open("rb") as file:
+                parts.append([name, hashlib.file_digest(file, "sha256").hexdigest()])
+        except OSError as error:
+            raise _NoMark(f"`{name}` could not be read: {error.strerror}") from error
     return digest_of("fingerprint", parts)
 
 
