@@ -70,6 +70,13 @@ class Head(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of its content, only where the model is guarded by it."""
 
 
+class HeadSeen(Record, frozen=True, kw_only=True, forbid_unknown_fields=True, tag="head"):
+    """The head row as it was read."""
+
+    receipt: str | None
+    token: str | None
+
+
 class AuthorityFinding(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The row of the authority table that the facts matched, and the facts."""
 
