@@ -33,9 +33,9 @@ class Console:
         self.json = json
         self.command = ""
         self.asked = False
+        """Whether a person was shown what an act does."""
         self.unanswered = False
         """An act had to be asked about, and nobody is there."""
-        """Whether a person was shown what an act does."""
         self.redact: Redactor = nothing_secret
         self._environment = environment
         self._out = _prepared(sys.stdout)
