@@ -69,7 +69,7 @@ def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
     heads: tuple[HeadRow, ...] = ()
     unexpected: dict[str, ReceiptBody] = {}
     seal: SealRow | None = None
-    trouble = ""
+    trouble = helps = ""
     if reader is not None:
         try:
             identity = reader.identity(project)
@@ -80,7 +80,7 @@ def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
         except WarehouseError as error:
             if error.kind in ("busy", "denied") or error.code == "G562":
                 raise
-            trouble = error.message
+            trouble, helps = error.message, error.remedy
         except Unreadable as error:
             trouble = str(error)
     ledger_state = _ledger_state(ledger)
@@ -97,7 +97,7 @@ def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
         decision=row.decision,
         code=row.code,
         because=because,
-        remedy=row.remedy,
+        remedy=helps if helps and row.code == "K706" else row.remedy,
     )
     return Sight(finding=finding, ledger=ledger, identity=identity, heads=heads, unexpected=unexpected, seal=seal)
 

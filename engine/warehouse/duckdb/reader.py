@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from interlock.engine.warehouse.duckdb.comments import token_in
-from interlock.engine.warehouse.duckdb.control import HEADS, IDENTITY, RECEIPTS, SEALS
+from interlock.engine.warehouse.duckdb.control import FORMAT, HEADS, IDENTITY, RECEIPTS, SEALS
 from interlock.engine.warehouse.duckdb.cursors import Cursors, Gate, closed, fetch, interrupted
 from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify
@@ -111,9 +111,19 @@ class DuckDBReader:
         return self._cursors.probed(lambda: self._read(probe))
 
     def identity(self, project: str) -> Identity | None:
-        """This project's identity row; `None` where it, its table or its schema is positively absent."""
+        """This project's identity row; `None` where it, its table or its schema is positively absent.
+
+        Raises:
+            WarehouseError: K706, it is of a format that another release writes.
+        """
         rows = self._control_rows("identity", _IDENTITY, {"project": project})
-        return Identity(warehouse=rows[0][0], ledger=rows[0][1], format=rows[0][2]) if rows else None
+        if not rows:
+            return None
+        warehouse, ledger, form = rows[0]
+        if form != FORMAT:
+            message = f"`interlock.identity` says that the control tables are of format {form}, and this release reads and writes format {FORMAT}"
+            raise _not_ours(message, "use the release of Interlock that wrote them; where nobody changed releases, undo what was done to it")
+        return Identity(warehouse=warehouse, ledger=ledger, format=form)
 
     def heads(self, project: str) -> tuple[HeadRow, ...]:
         """All heads of the project; empty where the table is positively absent."""
@@ -176,7 +186,14 @@ class DuckDBReader:
         """Rows of a control table; none where the catalog positively has no such table."""
         if table not in self._cursors.control:
             self._cursors.control = frozenset(str(row[0]).lower() for row in fetch(cursor, _CONTROL, None))
-        return _as_written(table, text, fetch(cursor, text, parameters)) if table in self._cursors.control else []
+        if table not in self._cursors.control:
+            return []
+        try:
+            rows = fetch(cursor, text, parameters)
+        except (duckdb.BinderException, duckdb.CatalogException) as error:
+            # The table is there: so what is missing in it was taken out by somebody.
+            raise _not_ours(f"`interlock.{table}` is not as a release of Interlock makes it: {classify(error).message}") from error
+        return _as_written(table, text, rows)
 
     def _receipts_of(self, cursor: duckdb.DuckDBPyConnection, project: str, ids: Sequence[str]) -> dict[str, ReceiptRow]:
         if not ids:
@@ -259,10 +276,12 @@ def _as_written(table: str, text: str, rows: list[Row]) -> list[Row]:
     try:
         checked: list[Row] = msgspec.convert(rows, _SHAPES[text])
     except msgspec.ValidationError as error:
-        message = f"`interlock.{table}` holds what no release of Interlock writes: {error}"
-        remedy = "restore the database from a backup"
-        raise WarehouseError(message, kind="permanent", scope="target", code="K706", remedy=remedy) from error
+        raise _not_ours(f"`interlock.{table}` holds what no release of Interlock writes: {error}") from error
     return checked
+
+
+def _not_ours(message: str, remedy: str = "undo what was done to the schema `interlock`, or restore the database from a backup") -> WarehouseError:
+    return WarehouseError(message, kind="permanent", scope="target", code="K706", remedy=remedy)
 
 
 def _seal(project: str, rows: list[Row]) -> SealRow | None:
