@@ -121,8 +121,12 @@ class DuckDBReader:
             return None
         warehouse, ledger, form = rows[0]
         if form != FORMAT:
-            message = f"`interlock.identity` says that the control tables are of format {form}, and this release reads and writes format {FORMAT}"
-            raise _not_ours(message, "use the release of Interlock that wrote them; where nobody changed releases, undo what was done to it")
+            message = (
+                f"`interlock.identity` says that the control tables are of format {form}, and this release reads and writes format {FORMAT}"
+            )
+            raise _not_ours(
+                message, "use the release of Interlock that wrote them; where nobody changed releases, undo what was done to it"
+            )
         return Identity(warehouse=warehouse, ledger=ledger, format=form)
 
     def heads(self, project: str) -> tuple[HeadRow, ...]:
@@ -280,7 +284,9 @@ def _as_written(table: str, text: str, rows: list[Row]) -> list[Row]:
     return checked
 
 
-def _not_ours(message: str, remedy: str = "undo what was done to the schema `interlock`, or restore the database from a backup") -> WarehouseError:
+def _not_ours(
+    message: str, remedy: str = "undo what was done to the schema `interlock`, or restore the database from a backup"
+) -> WarehouseError:
     return WarehouseError(message, kind="permanent", scope="target", code="K706", remedy=remedy)
 
 
