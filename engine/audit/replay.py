@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
 from interlock.engine.audit.judge import doubts
 from interlock.engine.audit.tape import CHAIN_FLAWS, Flaw, Read, Tape, Tip, parts_of
@@ -17,6 +18,10 @@ from interlock.machines.records import Record
 
 FLAWS_KEPT_MAX = 1000
 """Flaws that are kept one by one; those beyond are counted."""
+
+
+_FRACTION: Final = re.compile(r":\d\d[.,]\d")
+"""A time that is written finer than to its second."""
 
 
 class ModelAt(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,11 +53,14 @@ class Replayed(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     flaws: tuple[Flaw, ...]
     flaws_count: int
     stopped_at: str = ""
-    """The last record that was looked at, where only a part was asked for."""
+    """The last record that was looked at, where only a part was asked for; `before the first record` where there is none."""
 
 
 class Stop(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where to stop: after a sequence, or before the first record later than a time."""
+    """Where to stop: after a sequence, or before the first record later than a time.
+
+    A time without a fraction takes in the whole second: so the timeline shows times, and whoever names a line's time means it too.
+    """
 
     sequence: int | None = None
     time: str | None = None
@@ -75,10 +83,11 @@ def stop_at(text: str | None) -> Stop | None:
     if text.isascii() and text.isdecimal():
         return Stop(sequence=int(text))
     try:
-        return Stop(time=stamp(moment(text)))
+        said = moment(text)
     except ValueError as error:
         remedy = "write the number of a record, or a time such as 2026-03-02T10:00:00Z"
         raise refused("S104", f"`{text}` is neither a record nor a time", because=str(error), remedy=remedy) from error
+    return Stop(time=stamp(said if _FRACTION.search(text) else said.replace(microsecond=999_999)))
 
 
 def known_tip(text: str | None) -> Tip | None:
@@ -93,6 +102,19 @@ def known_tip(text: str | None) -> Tip | None:
     if not (sequence.isascii() and sequence.isdecimal()) or len(digest) != 64 or digest.strip("0123456789abcdef"):
         raise refused("S104", f"`{text}` is no tip", remedy="write it as SEQUENCE:SHA256, as `interlock audit replay` prints it")
     return Tip(sequence=int(sequence), digest=digest)
+
+
+def demand_reached(stop: Stop, found: Replayed) -> None:
+    """Stop where a record was asked for that the ledger does not have: the newest state would be shown as one that nobody knows.
+
+    Raises:
+        Refused: S114.
+    """
+    if stop.sequence is not None and stop.sequence > found.sequence and not found.flaws:
+        newest = f"its newest is record {found.sequence}, of {found.last_time}" if found.records else "it holds none"
+        raise refused(
+            "S114", f"the ledger has no record {stop.sequence}", because=newest, remedy="name that one or an older one, or leave `--at` out"
+        )
 
 
 class Replay:
@@ -168,6 +190,11 @@ class Replay:
         for model in self.fold.models.values():
             model.receipts.clear()
 
+    def stopped(self, *, newest: bool = False) -> Replayed:
+        """What it came to before the first record that is not meant; or where all were meant, and none is newer."""
+        at = f"record {self.fold.sequence}, {self.fold.time}{', the newest' if newest else ''}"
+        return self.result(stopped_at=at if self.records else "before the first record")
+
     def result(self, *, stopped_at: str = "") -> Replayed:
         """What it came to."""
         fold = self.fold
@@ -217,7 +244,7 @@ def replay(parts: Iterable[Read | Flaw], *, stop: Stop | None = None, seen: Call
             state.flaw(each)
             continue
         if stop is not None and stop.is_past(each.numbered):
-            return state.result(stopped_at=f"record {state.fold.sequence}, {state.fold.time}")
+            return state.stopped()
         state.record(each)
         if seen is not None:
             seen(each, state)

@@ -14,7 +14,7 @@ import msgspec
 from interlock.engine.audit import bundle as bundles
 from interlock.engine.audit.difference import Pair, RunDifference
 from interlock.engine.audit.facts import Fact
-from interlock.engine.audit.replay import Replay, Replayed, Stop, known_tip, stop_at
+from interlock.engine.audit.replay import Replay, Replayed, Stop, demand_reached, known_tip, stop_at
 from interlock.engine.audit.report import Gathered, Report, report_of
 from interlock.engine.audit.story import Plans, explain, explain_run
 from interlock.engine.audit.tape import Flaw, Part, Read, Tape, Tip, parts_of
@@ -232,7 +232,8 @@ def replay_of(place: Path | Ground, *, at: str | None, runs: tuple[str, str] | N
     """Fields of a `ReplayResult`: every record judged again.
 
     Raises:
-        Refused: nothing there is a ledger, `--at` is neither record nor time, or a run of `--diff` is not in it.
+        Refused: nothing there is a ledger, `--at` is neither record nor time or names a record that is not there yet, or a run of
+            `--diff` is not in it.
     """
     stop, behind = stop_at(at), known_tip(tip)
     shelf = replace(shelf_of(place), behind=behind) if behind is not None else shelf_of(place)
@@ -257,12 +258,16 @@ def _replayed(shelf: Shelf, replay: Replay, stop: Stop | None, pair: Pair | None
             replay.flaw(each)
             continue
         if stop is not None and stop.is_past(each.numbered):
-            return replay.result(stopped_at=f"record {replay.fold.sequence}, {replay.fold.time}"), withheld
+            return replay.stopped(), withheld
         withheld += not each.line
         replay.record(each)
         if pair is not None:
             pair.hear(each.numbered.entry)
-    return replay.result(), withheld
+    if stop is None:
+        return replay.result(), withheld
+    found = replay.stopped(newest=True)
+    demand_reached(stop, found)
+    return found, withheld
 
 
 def _difference(pair: Pair, runs: tuple[str, str]) -> RunDifference:

@@ -156,7 +156,7 @@ def replay_text(result: ReplayResult, look: Look) -> list[str]:
     lines = headed(result, look)
     lines.append(f"ledger: {one_line(result.ledger)}")
     until = (
-        f"up to {one_line(found.stopped_at)}"
+        ("" if found.records == 0 else "up to ") + one_line(found.stopped_at)
         if found.stopped_at
         else f"{moment_words(found.first_time)} to {moment_words(found.last_time)}"
     )
@@ -177,6 +177,8 @@ def replay_text(result: ReplayResult, look: Look) -> list[str]:
         lines += ["", *_models(found.models, look)]
     if result.difference is not None:
         lines += ["", *difference_text(result.difference, look)]
+    if found.records == 0 and found.trust == "whole" and found.law == "kept":
+        return [*lines, "", "no record was judged"]
     chain = look.ink("the chain holds", "green") if found.trust == "whole" else look.ink("the chain cannot be trusted", "red")
     law = "every record follows from its evidence" if found.law == "kept" else look.ink("records do not follow from their evidence", "red")
     return [*lines, "", f"{chain}; {law}"]

@@ -154,6 +154,35 @@ def test_the_state_at_a_moment_is_that_of_then(books: Path, interlock: Command) 
     assert {model["model"]: model["rows"] for model in end["models"]} == {"stg_sales": None, "sales": 3, "by_day": 2}
 
 
+def test_a_moment_of_the_timeline_is_named_as_the_timeline_shows_it(books: Path, interlock: Command) -> None:
+    lines = interlock("audit", "log", "--project", str(books))["result"]["lines"]
+    for line in lines:
+        shown = line["time"].split(".")[0] + "Z"
+        found = interlock("audit", "replay", "--at", shown, "--project", str(books))["result"]["replayed"]
+        assert found["sequence"] == max(each["sequence"] for each in lines if each["time"].split(".")[0] + "Z" <= shown)
+
+
+def test_a_moment_beyond_the_ledger_is_not_shown_as_if_it_were_known(books: Path, interlock: Command) -> None:
+    at = ("--project", str(books))
+    newest = interlock("audit", "replay", *at)["result"]["replayed"]
+    told = interlock("audit", "replay", "--at", str(newest["sequence"] + 1), *at, exits=3)["findings"][0]
+    assert (told["code"], told["summary"]) == ("S114", f"the ledger has no record {newest['sequence'] + 1}")
+    assert told["because"] == f"its newest is record {newest['sequence']}, of {newest['last_time']}"
+    later = interlock("audit", "replay", "--at", "2100-01-01", *at)["result"]["replayed"]
+    assert later["stopped_at"] == f"record {newest['sequence']}, {newest['last_time']}, the newest"
+    last = interlock("audit", "replay", "--at", str(newest["sequence"]), *at)["result"]["replayed"]
+    assert last["sequence"] == newest["sequence"]
+
+
+def test_before_the_first_record_nothing_is_said_to_hold(books: Path, interlock: Command, capsys: pytest.CaptureFixture[str]) -> None:
+    assert interlock("audit", "replay", "--at", "0", "--project", str(books))["result"]["replayed"]["records"] == 0
+    for moment in ("0", "2020-01-01"):
+        assert main(["audit", "replay", "--at", moment, "--project", str(books)]) == 0
+        said = capsys.readouterr().out
+        assert "0 records, 0 runs, before the first record\n" in said
+        assert said.endswith("\nno record was judged\n")
+
+
 def test_two_runs_are_set_beside_each_other(books: Path, interlock: Command) -> None:
     runs = runs_of(books, interlock)
     found = interlock("audit", "replay", "--diff", runs[1], runs[2], "--project", str(books))["result"]["difference"]
