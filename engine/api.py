@@ -217,10 +217,7 @@ def plan(
         if reader is not None:
             reader.close()
     open_runs = tuple(sight.fold.open)
-    said = (
-        *planned.said,
-        *(f"run {run} is open; `interlock resume` does the rest of it, `interlock run` ends it first" for run in open_runs),
-    )
+    said = planned.said
     if planned.body is None:
         return PlanResult(
             command="plan", outcome="nothing", exit_code=0, findings=told(planned.findings), plan=None, saved="no", body=None,

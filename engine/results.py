@@ -117,11 +117,12 @@ class ModelStatus(Record, frozen=True, kw_only=True, forbid_unknown_fields=True)
     kind: str
     """`deleted` for one that the project no longer has."""
     last_state: str
+    """`never run` where the ledger knows of no attempt, `not known` where it cannot be read."""
     last_run: str | None
     last_code: str = ""
     last_because: str = ""
     changed: str = ""
-    """Against its head: `new`, `modified`, `unchanged`, or empty where the project does not compile."""
+    """Against its head: `new`, `modified`, `unchanged`, or empty where the project does not compile or the ledger cannot be read."""
     receipt: str | None = None
     rows: int | None = None
     watermark: Watermark | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from interlock.engine.cases.reading import compile_offline
 from interlock.engine.compiler.compiled import Compiled
@@ -45,6 +45,8 @@ def status_of(ground: Ground) -> dict[str, Any]:
     match ledger:
         case LedgerAbsent():
             state = "absent"
+            if ground.database_exists():
+                state += f" (whether `{ground.target.path}` holds what a lost one knew of, `interlock doctor` says)"
         case LedgerWhole(torn=torn):
             state = f"whole ({torn} bytes of an unfinished record)" if torn else "whole"
         case LedgerBroken() | LedgerUnreadable():
@@ -62,34 +64,36 @@ def status_of(ground: Ground) -> dict[str, Any]:
         "exit_code": exit_of("refused" if untrusted else "done", untrusted=untrusted),
         "findings": tuple(findings),
         "ledger": state,
-        "models": _models(fold, compiled),
+        "models": _models(fold, compiled, known="no" if untrusted else "yes"),
         "runs": _runs(fold, busy=bool(holder)),
         "busy": busy,
         "leftovers": _leftovers(fold, compiled),
     }
 
 
-def _models(fold: Fold, compiled: Compiled | None) -> tuple[ModelStatus, ...]:
+def _models(fold: Fold, compiled: Compiled | None, *, known: Literal["yes", "no"]) -> tuple[ModelStatus, ...]:
+    """Every model beside what the ledger says of it; of one that cannot be read, nothing is said: neither that it ran nor that it never did."""
+    unrun = "never run" if known == "yes" else "not known"
     heads = heads_of(fold)
     modified = modified_of(compiled, heads) if compiled is not None else frozenset()
     names = set(fold.models) | set(compiled.models if compiled is not None else ())
     found = []
     for name in sorted(names):
-        known = fold.models.get(name)
+        told = fold.models.get(name)
         model = compiled.models.get(name) if compiled is not None else None
         if model is not None and model.kind == "ephemeral":
             continue
-        if model is None and compiled is not None and (known is None or known.head.token is None):
+        if model is None and compiled is not None and (told is None or told.head.token is None):
             continue
-        attempt = known.attempt if known is not None else None
-        last = known.last if known is not None else None
+        attempt = told.attempt if told is not None else None
+        last = told.last if told is not None else None
         refusal = attempt.refusal if attempt is not None else None
-        changed = "" if model is None else "new" if name not in heads else "modified" if name in modified else "unchanged"
+        changed = "" if model is None or known == "no" else "new" if name not in heads else "modified" if name in modified else "unchanged"
         found.append(
             ModelStatus(
                 model=name,
                 kind=model.kind if model is not None else "deleted" if compiled is not None else "",
-                last_state=attempt.state if attempt is not None else "accepted" if last is not None else "never run",
+                last_state=attempt.state if attempt is not None else "accepted" if last is not None else unrun,
                 last_run=attempt.run if attempt is not None else None,
                 last_code=refusal.code if refusal is not None else "",
                 last_because=refusal.because if refusal is not None else "",

@@ -87,7 +87,9 @@ def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
     identity_state = _identity_state(project, reader, identity, fold, trouble)
     found: HeadsState = "none" if trouble else heads_state(fold, heads, unexpected, seal)
     row = authority_row(ledger_state, identity_state, found)
-    in_words = heads_in_words(fold, heads, unexpected, seal, found)
+    # A ledger that cannot be read says nothing of any head, and not that there is none.
+    says = not isinstance(ledger, LedgerBroken | LedgerUnreadable)
+    in_words = heads_in_words(fold, heads, unexpected, seal, found) if says else ""
     because = "; ".join(part for part in (row.how, trouble, _why(ledger), in_words) if part)
     finding = AuthorityFinding(
         row=row.row,
