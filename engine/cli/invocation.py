@@ -42,6 +42,7 @@ FAMILIAR: Final = {
 }
 """What people type who come from dbt. The nearest of our own words by its letters can be the wrong one: `reset` for `test`."""
 _NO_COMMAND: Final = re.compile(r"No such command '([^']*)'")
+_ONE_DASH: Final = re.compile(r"-[a-z][a-z-]+")
 _COMPLETION: Final = "_INTERLOCK_COMPLETE"
 _USAGE: Final[type[Any]] = typer.BadParameter.__bases__[0]
 """typer's usage error, which it does not export by itself."""
@@ -83,13 +84,13 @@ def _answered(arguments: Sequence[str], clock: Clock | None, console: Console, t
     except NotUnderstoodError as error:
         return _not_understood(console, str(error), f"{PROGRAM} {console.command}")
     except _USAGE as error:
-        path = error.ctx.command_path if error.ctx is not None else PROGRAM
+        path = error.ctx.command_path if error.ctx is not None else f"{PROGRAM} {console.command}".rstrip()
         summary = error.format_message().rstrip(".")
         unknown = _NO_COMMAND.match(summary)
         if unknown is not None and path == PROGRAM and unknown[1].lower() in FAMILIAR:
             finding = Diagnostic(code="S122", summary=f"No such command '{unknown[1]}'", remedy=FAMILIAR[unknown[1].lower()])
             return console.refused([finding], status="usage", exit_code=USAGE)
-        return _not_understood(console, summary, path)
+        return _not_understood(console, summary, path, _misplaced(arguments, error))
     except Exception as error:  # noqa: BLE001 - the last door: it is reported as a bug, with its traceback
         # A driver that is told to stop in the middle of a statement raises something of its own.
         return _interrupted(console) if told.to_stop else _bug(console, error)
@@ -146,8 +147,21 @@ def _refused(console: Console, refusal: Refused) -> int:
     return console.refused(refusal.findings, status=status_of_exit(exit_code), exit_code=exit_code)
 
 
-def _not_understood(console: Console, summary: str, command: str) -> int:
-    finding = Diagnostic(code="S122", summary=summary, remedy=f"`{command} --help` shows what it takes")
+def _misplaced(arguments: Sequence[str], error: Any) -> str:
+    """A remedy for options that are written as other programs take them; empty where none is."""
+    takes = {name for param in (error.ctx.command.params if error.ctx is not None else ()) for name in param.opts}
+    for word in arguments:
+        name = word.partition("=")[0]
+        if _ONE_DASH.fullmatch(name) and f"-{name}" in takes:
+            return f"did you mean `-{name}`? names of more than one letter have two dashes"
+    later = next((word for word in arguments if command_of([word])), "")
+    if later and arguments[0].startswith("-") and error.ctx is not None and error.ctx.command_path == PROGRAM:
+        return f"options stand behind the command: `{PROGRAM} {later} {arguments[0]} …`"
+    return ""
+
+
+def _not_understood(console: Console, summary: str, command: str, remedy: str = "") -> int:
+    finding = Diagnostic(code="S122", summary=summary, remedy=remedy or f"`{command} --help` shows what it takes")
     return console.refused([finding], status="usage", exit_code=USAGE)
 
 

@@ -170,6 +170,11 @@ class _Graph:
             pattern = _glob(wanted)
             found = {name for name, node in self.nodes.items() if pattern.match(node.path)}
         folders = {folder for node in self.nodes.values() for folder in _folders(node.path)} if not found else ()
+        ends = sorted(folder for folder in folders if folder.endswith(f"/{wanted}"))
+        if ends:  # a path is one of the project's directory, wherever it is asked from
+            self.refuse("S114", f"`{text}` matches nothing", f"paths are written from the project's directory on: `{ends[0]}`",
+                        f"did you mean `path:{ends[0]}`?", subject=wanted)  # fmt: skip
+            return None
         return self.some(found, text, wanted, folders, "path")
 
     def name(self, value: str, text: str) -> set[str] | None:

@@ -152,6 +152,8 @@ def default_target_of(document: Document, file: InterlockToml) -> str | None:
         return None
     here = ("project", "default_target")
     if name not in file.targets:
+        if name in (document.tree.get("targets") or {}):
+            return None  # it is there, and what is wrong with it is told
         remedy = did_you_mean(name, file.targets, f"add [targets.{name}]")
         document.report("S110", here, f"unknown target `{name}`", because=_listed(file.targets), remedy=remedy)
         return None

@@ -175,7 +175,9 @@ def _check_options(options: Options, selected: frozenset[str], compiled: Compile
                     because=because,
                     remedy="take the option out"
                     if model in selected
-                    else did_you_mean(model, selected, "select it too, or take the option out"),
+                    else "select it too, or take the option out"
+                    if model in compiled.models
+                    else did_you_mean(model, compiled.models, "see `interlock ls`, and name one of these or take the option out"),
                 )
             )
     ranged = options.range_low is not None or options.range_high is not None
