@@ -9,12 +9,15 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeVar
+
+import msgspec
 
 from interlock.engine.diagnostics import Diagnostic, in_order
 from interlock.engine.outcome import Status
 from interlock.engine.version import VERSION
 from interlock.engine.views.diagnostics import diagnostics
+from interlock.engine.views.given import HERE, Given
 from interlock.engine.views.look import is_terminal, look_of, printable
 from interlock.engine.views.redaction import Redactor, nothing_secret, redacted
 
@@ -24,6 +27,9 @@ if TYPE_CHECKING:
     from interlock.engine.results_audit import LogResult
     from interlock.engine.views.annotations import Form
     from interlock.engine.views.text import AnyResult
+
+
+R = TypeVar("R", bound="AnyResult")
 
 
 class Console:
@@ -37,6 +43,8 @@ class Console:
         self.unanswered = False
         """An act had to be asked about, and nobody is there."""
         self.redact: Redactor = nothing_secret
+        self.given: Given = HERE
+        """Where the person said that the project is, so that what is proposed says it too."""
         self._environment = environment
         self._out = _prepared(sys.stdout)
         self._err = _prepared(sys.stderr)
@@ -55,12 +63,12 @@ class Console:
         elif self.json:
             from interlock.engine.views.envelope import envelope_of, json_line  # noqa: PLC0415 - only for programs
 
-            self._print(json_line(envelope_of(shown, version=VERSION, command=self.command)) + "\n")
+            self._print(json_line(envelope_of(self._followable(shown), version=VERSION, command=self.command)) + "\n")
         else:
             from interlock.engine.results import DiffResult  # noqa: PLC0415 - only for people
             from interlock.engine.views.text import text_of  # noqa: PLC0415
 
-            self._print("".join(line + "\n" for line in text_of(shown, look_of(self._out, self._environment))))
+            self._print("".join(line + "\n" for line in text_of(shown, look_of(self._out, self._environment, self.given))))
             if not isinstance(shown, DiffResult):  # whose lines are its findings already
                 self.findings(shown.findings)
         return self._finished(result.exit_code)
@@ -74,7 +82,7 @@ class Console:
         else:
             from interlock.engine.views.text_audit import log_pages  # noqa: PLC0415 - only for people
 
-            self._print_all(log_pages(redacted(result, self.redact), lines, look_of(self._out, self._environment)))
+            self._print_all(log_pages(redacted(result, self.redact), lines, look_of(self._out, self._environment, self.given)))
             self.findings(redacted(result.findings, self.redact))
         return self._finished(result.exit_code)
 
@@ -90,6 +98,7 @@ class Console:
         if self.form != "text":
             self._annotate(shown)
         elif self.json:
+            shown = self.given.acts(shown)
             from interlock.engine.views.envelope import FORMAT, Envelope, json_line  # noqa: PLC0415 - only for programs
 
             envelope = Envelope(
@@ -104,11 +113,18 @@ class Console:
         from interlock.engine.views.annotations import annotated  # noqa: PLC0415 - only for programs
 
         if self.form != "text":
-            self._print(annotated(findings, self.form, self.base))
+            self._print(annotated(self.given.acts(findings), self.form, self.base))
+
+    def _followable(self, result: R) -> R:
+        """An answer for a program, whose remedies name the project that is meant. What is sealed or on record stays as it is."""
+        if self.given is HERE:
+            return result
+        fields = {name: self.given.acts(getattr(result, name)) for name in ("findings", "models", "checks") if _holds_records(result, name)}
+        return msgspec.structs.replace(result, **fields)
 
     def findings(self, findings: Iterable[Diagnostic]) -> None:
         """Findings for a person."""
-        lines = diagnostics(findings, look_of(self._err, self._environment))
+        lines = diagnostics(findings, look_of(self._err, self._environment, self.given))
         self.tell("".join(line + "\n" for line in lines))
 
     def tell(self, text: str) -> None:
@@ -125,7 +141,7 @@ class Console:
         if self.json:
             return contextlib.nullcontext(Silent())
         kind = Live if is_terminal(self._err) else Lines
-        return kind(self._err, look_of(self._err, self._environment), seconds=time.monotonic, redact=self.redact)
+        return kind(self._err, look_of(self._err, self._environment, self.given), seconds=time.monotonic, redact=self.redact)
 
     def confirmed(self, lines: tuple[str, ...], *, yes: bool) -> bool:
         """Show what an act does, and ask. Without a terminal, only `--yes` is a yes."""
@@ -159,6 +175,11 @@ class Console:
             return exit_code
         self.tell(f"error: the answer could not be written to standard output: {self._unwritten.strerror}\n")
         return exit_code or 1
+
+
+def _holds_records(result: AnyResult, name: str) -> bool:
+    held = getattr(result, name, None)
+    return isinstance(held, tuple) and all(isinstance(each, msgspec.Struct) for each in held)
 
 
 def _prepared(stream: TextIO | None) -> TextIO:

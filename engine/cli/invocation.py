@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Self
 
+import msgspec
 import typer
 
 from interlock.engine.cli.app import app
@@ -23,6 +24,7 @@ from interlock.engine.cli.quick import quicken
 from interlock.engine.clock import Clock, system_clock
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.outcome import BUG, INTERRUPTED, REFUSED, USAGE, exit_of_findings, status_of_exit
+from interlock.engine.views.given import Given
 
 if TYPE_CHECKING:
     from interlock.engine.api import Context
@@ -213,9 +215,12 @@ class Invocation:
         """
         from interlock.engine import api  # noqa: PLC0415 - after usage is known to be right
 
+        self.console.given = Given(project=str(project or ""), target=target or "")
         named = pairs(variables, option="--vars")
         context = api.open_context(project, target=target, variables=named, clock=self._clock, wait_seconds=wait, keep=keep)
         self.console.redact = context.redact
+        if target is not None and target in context.project.targets and context.project.targets[target].protected:
+            self.console.given = msgspec.structs.replace(self.console.given, protected="yes")
         if self.console.form != "text":
             # a check-out's root is where annotations count from; without one, here
             self.console.base = Path(os.path.relpath(context.project.root, os.environ.get("GITHUB_WORKSPACE", "."))).as_posix()

@@ -48,7 +48,7 @@ def evidence(*, because: str, remedy: str, look: Look, invariant: str = "", inde
         name = next((words[0] for known, words in INVARIANTS.items() if known == invariant), "")
         lines.append(f"{indent}keeps:   {invariant}" + (f" ({name})" if name else ""))
     if remedy:
-        lines += indented(remedy, indent + " " * 9, first=f"{indent}{look.ink('remedy:', 'green')}  ", width=look.width)
+        lines += indented(look.act(remedy), indent + " " * 9, first=f"{indent}{look.ink('remedy:', 'green')}  ", width=look.width)
     return lines
 
 

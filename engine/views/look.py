@@ -8,6 +8,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, Literal, TextIO, TypeAlias
 
+from interlock.engine.views.given import HERE, Given
 from interlock.machines.records import Record
 
 Ink: TypeAlias = Literal["red", "yellow", "green", "blue", "dim", "bold"]
@@ -25,6 +26,12 @@ class Look(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     colour: Literal["yes", "no"] = "no"
     width: int = 0
+    given: Given = HERE
+    """Where the person said that the project is, for the commands that are proposed."""
+
+    def act(self, text: str) -> str:
+        """A text whose proposed commands can be typed as they stand."""
+        return self.given.act(text)
 
     def ink(self, text: str, *inks: Ink) -> str:
         """The text in this colour, or as it is."""
@@ -44,15 +51,15 @@ def is_terminal(stream: TextIO) -> bool:
         return False
 
 
-def look_of(stream: TextIO, environment: Mapping[str, str]) -> Look:
+def look_of(stream: TextIO, environment: Mapping[str, str], given: Given = HERE) -> Look:
     """The look for a stream: colour only on a terminal, and never where NO_COLOR is set to anything."""
     if not is_terminal(stream):
-        return PLAIN
+        return PLAIN if given is HERE else Look(given=given)
     try:
         width = os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):
         width = 80
-    return Look(colour="no" if environment.get("NO_COLOR") else "yes", width=width)
+    return Look(colour="no" if environment.get("NO_COLOR") else "yes", width=width, given=given)
 
 
 def printable(text: str) -> str:

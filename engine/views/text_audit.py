@@ -88,7 +88,7 @@ def story_text(result: StoryResult, look: Look) -> list[str]:
         lines.append("  what would have had to be true:")
         lines += [f"    {one_line(need)}" for need in story.needed]
     if story.remedy:
-        lines.append(f"  {look.ink('remedy:', 'green')} {one_line(story.remedy)}")
+        lines.append(f"  {look.ink('remedy:', 'green')} {one_line(look.act(story.remedy))}")
     lines += [f"  {one_line(said)}" for said in story.said]
     lines += _ends(story, look)
     for step in story.steps:

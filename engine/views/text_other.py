@@ -106,7 +106,7 @@ def doctor_text(result: DoctorResult, look: Look) -> list[str]:
         code = f" [{each.code}]" if each.code else ""
         lines.append(f"  {look.ink(each.answer.replace('_', ' '), ink)}  {each.check.ljust(width)}  {one_line(each.said)}{code}")
         if each.remedy:
-            lines.append(f"    {look.ink('remedy:', 'green')}  {one_line(each.remedy)}")
+            lines.append(f"    {look.ink('remedy:', 'green')}  {one_line(look.act(each.remedy))}")
     answers = [each.answer for each in result.checks]
     return [
         *lines,

@@ -7,7 +7,7 @@ from typing import Final
 
 from interlock.engine.planner.plan import Action, Bounds, Item, PlanBody
 from interlock.engine.results import DiffResult, PlanResult
-from interlock.engine.views.commands import run_of, show_of
+from interlock.engine.views.commands import apply_of, run_of, show_of
 from interlock.engine.views.diagnostics import diff_lines
 from interlock.engine.views.look import Ink, Look, counted, indented, listed, number, one_line, pad, printable, short, width_of
 from interlock.engine.views.parts import authority_lines, by_reason, headed, refusal
@@ -41,7 +41,7 @@ def plan_text(result: PlanResult, look: Look) -> list[str]:
     lines = headed(result, look)
     lines += authority_lines(result.authority, look)
     lines += [
-        f"run {one_line(run)} did not end: `interlock resume` does the rest of its plan; the next `apply` or `run` ends it first"
+        look.act(f"run {one_line(run)} did not end: `interlock resume` does the rest of its plan; the next `apply` or `run` ends it first")
         for run in result.open_runs
     ]
     lines += [printable(said) for said in result.said]
@@ -181,11 +181,12 @@ def _what_next(result: PlanResult, body: PlanBody, plan: str, look: Look) -> lis
         return [*lines, "there is nothing to apply"]
     if result.saved == "yes":
         rest = " does the rest, and ends partial" if any(item.action == "refuse" for item in body.items) else ""
-        lines.append(f"next: {look.ink(f'interlock apply {plan} --target {body.target}', 'bold')}{rest}")
+        lines.append(f"next: {look.ink(apply_of(body, plan, look.given), 'bold')}{rest}")
     else:
-        lines.append(f"next: {look.ink(run_of(body), 'bold')} is the same work")
+        same = "saves it, to be applied" if look.given.protected == "yes" else "is the same work"
+        lines.append(f"next: {look.ink(run_of(body, look.given), 'bold')} {same}")
     shown = next((item.model for item in body.items if item.model in doing and item.statements), doing[0])
-    return [*lines, f"      {show_of(body, shown)} prints the SQL"]
+    return [*lines, f"      {show_of(body, shown, look.given)} prints the SQL"]
 
 
 def _contracts(result: DiffResult, look: Look) -> list[str]:
@@ -215,6 +216,6 @@ def diff_text(result: DiffResult, look: Look) -> list[str]:
         lines += indented(difference.found, " " * 11, first="  found:   ", width=look.width)
         lines += diff_lines(difference.diff, look)
         if difference.remedy:
-            lines += indented(difference.remedy, " " * 11, first=f"  {look.ink('remedy:', 'green')}  ", width=look.width)
+            lines += indented(look.act(difference.remedy), " " * 11, first=f"  {look.ink('remedy:', 'green')}  ", width=look.width)
     names = listed(dict.fromkeys(difference.subject for difference in result.differences))
     return [*lines, "", f"{counted(len(result.differences), 'difference')} ({one_line(names)}): this plan would be refused; make a new one"]

@@ -132,7 +132,8 @@ def _in_doubt(models: Sequence[ModelResult], look: Look) -> list[str]:
         "",
         look.ink(f"in doubt: {listed(open_models)}", "yellow", "bold"),
         "  it is not known whether a write of them exists; nothing was guessed",
-        f"  {look.ink('remedy:', 'green')}  `interlock resume` looks it up, settles it and does the rest; so does the next `interlock run`, with a new plan",
+        f"  {look.ink('remedy:', 'green')}  "
+        + look.act("`interlock resume` looks it up, settles it and does the rest; so does the next `interlock run`, with a new plan"),
     ]
 
 

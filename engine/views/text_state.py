@@ -12,7 +12,7 @@ def status_text(result: StatusResult, look: Look) -> list[str]:
     lines = [*headed(result, look), f"ledger: {one_line(result.ledger)}"]
     if result.busy:
         lines.append(f"in use: {one_line(result.busy)}")
-    lines += [f"left over: {one_line(each)}" for each in result.leftovers]
+    lines += [f"left over: {one_line(look.act(each))}" for each in result.leftovers]
     for run in result.runs:
         lines += ["", *_run(run, look)]
     if result.models:
@@ -59,7 +59,7 @@ def _run(run: RunStatus, look: Look) -> list[str]:
     if run.in_doubt:
         lines.append(f"  in doubt: {listed(run.in_doubt)}")
     if run.why_open:
-        lines.append(f"  open: {one_line(run.why_open)}")
+        lines.append(f"  open: {one_line(look.act(run.why_open))}")
     return lines
 
 

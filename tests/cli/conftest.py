@@ -35,7 +35,7 @@ class StandIn:
 
     def _open(self, *arguments: Any, **named: Any) -> Any:
         self.calls.append(("open_context", arguments, named))
-        return SimpleNamespace(redact=lambda text: text.replace(self.secret, "***"))
+        return SimpleNamespace(redact=lambda text: text.replace(self.secret, "***"), project=SimpleNamespace(targets={}))
 
     def _recorder(self, name: str) -> Callable[..., Any]:
         def record(*arguments: Any, **named: Any) -> Any:
