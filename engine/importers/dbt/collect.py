@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any, Final
 
-from interlock.engine.importers.dbt import sources
+from interlock.engine.importers.dbt import sources, versions
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.items import Item, Kind
@@ -196,7 +196,7 @@ def _sections(found: Found, package: Package, file: File, value: Table) -> None:
                 for source in sources.found_in(entries, file, package.name):
                     found.items += unknown_properties("tables", source.entry, file.path, f"{source.source}.{source.name}")
                     found.sources.append(source)
-                    _declared(found, source.entry, None, file, package, ("sources", f"{source.source}.{source.name}"), "")
+                    _declared(found, source.entry, file, package, ("sources", f"{source.source}.{source.name}"), "")
             case "macros" | "analyses" | "tests" | "data_tests":
                 for index, entry in enumerate(items(entries)):
                     each = table(entry)
@@ -259,28 +259,20 @@ def _resources(found: Found, package: Package, file: File, section: str, entries
         found.properties.setdefault((section, name), []).append(properties)
         if section == "snapshots" and each.get("relation"):
             _yaml_snapshot(found, package, file, properties)
-        versions = items(each.get("versions"))
-        for version in [str(table(one).get("v")) for one in versions] or [""]:
-            _declared(found, each, version, file, package, (section, name), version)
+        for version in [str(table(one).get("v")) for one in items(each.get("versions"))] or [""]:
+            _declared(found, each, file, package, (section, name), version)
 
 
-def _declared(found: Found, entry: Table, _: Any, file: File, package: Package, owner: tuple[str, str], version: str) -> None:
-    def add(holder: Table, column: str | None) -> None:
-        for key in ("tests", "data_tests"):
-            listed = holder.get(key)
+def _declared(found: Found, entry: Table, file: File, package: Package, owner: tuple[str, str], version: str) -> None:
+    def add(lists: Iterable[Any], column: str | None) -> None:
+        for listed in lists:
             for index, each in enumerate(items(listed)):
                 found.declared.append(Declared(each, column, line_of(listed, index), file.path, package.name, owner, version, file.folders))
 
-    add(entry, None)
-    columns = items(entry.get("columns"))
-    for one in items(entry.get("versions")):
-        if version and str(table(one).get("v")) == version and "columns" in table(one):
-            own = [each for each in items(table(one)["columns"]) if "name" in table(each)]
-            columns = items([*columns, *own]) if any("include" in table(each) for each in items(table(one)["columns"])) else items(own)
-    for column in columns:
-        each = table(column)
-        if "name" in each:
-            add(each, '"' + str(each["name"]).replace('"', '""') + '"' if each.get("quote") is True else str(each["name"]))
+    add(versions.tests_of(entry, version), None)
+    for each, _ in versions.columns_of(entry, version):
+        name = str(each["name"])
+        add((each.get("tests"), each.get("data_tests")), '"' + name.replace('"', '""') + '"' if each.get("quote") is True else name)
 
 
 # --- nodes --------------------------------------------------------------------------------------------------------------
@@ -329,13 +321,14 @@ def _versions(found: Found) -> None:
     """Which file is which version of a model."""
     for (section, base), entries in found.properties.items():
         for properties in entries if section == "models" else ():
-            versions = [table(each) for each in items(properties.entry.get("versions"))]
-            numbers = [str(each.get("v")) for each in versions]
-            latest = str(properties.entry.get("latest_version") or max(numbers, key=lambda text: (text.zfill(12), text), default=""))
-            for each, number in zip(versions, numbers, strict=True):
-                stems = {str(each.get("defined_in") or f"{base}_v{number}"), *([base] if number == latest else [])}
+            listed = [table(each) for each in items(properties.entry.get("versions"))]
+            numbers = [str(each.get("v")) for each in listed]
+            named = properties.entry.get("latest_version")
+            newest = str(named) if named is not None else versions.latest(numbers)
+            for each, number in zip(listed, numbers, strict=True):
+                stems = {str(each.get("defined_in") or f"{base}_v{number}"), *([base] if number == newest else [])}
                 for stem in stems:
-                    found.versions.setdefault((properties.package, stem), (properties, base, number, number == latest))
+                    found.versions.setdefault((properties.package, stem), (properties, base, number, number == newest))
 
 
 def _with_properties(found: Found, node: Node) -> Node:

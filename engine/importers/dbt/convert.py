@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from interlock.engine.importers.dbt import freshness, incremental, materialize, names, overrides, seeds, snapshots, sources, units
+from interlock.engine.importers.dbt import freshness, incremental, materialize, names, overrides, seeds, snapshots, sources, units, versions
 from interlock.engine.importers.dbt import nodes as n
 from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.collect import Found
@@ -239,7 +239,7 @@ class Conversion:
         rendering = Rendering(path, node.package)
         described: list[str] = []
         for name, value in [
-            ("", node.properties.entry.get("description")),
+            ("", versions.said_of(node.properties.entry, node.version, "description")),
             *((name, entry.get("description")) for name, entry, _ in n.column_entries(node)),
         ]:
             if not isinstance(value, str) or not value.strip():

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from interlock.engine.compiler.types import Length, length_in
-from interlock.engine.importers.dbt import incremental
+from interlock.engine.importers.dbt import incremental, versions
 from interlock.engine.importers.dbt.configs import CHANGES, HOOKS, KNOWN, UPDATES, listed, unknown
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.nodes import Node, column_entries
@@ -162,7 +162,7 @@ def contract(node: Node, report: Callable[[Item], None], evaluated: Callable[[An
         for constraint in items(entry.get("constraints")):
             _constraint(node, table(constraint), [name], column, line, report)
         node.contract[name] = column
-    for constraint in items(evaluated(node.properties.entry.get("constraints"))):
+    for constraint in items(evaluated(versions.said_of(node.properties.entry, node.version, "constraints"))):
         each = table(constraint)
         columns = [str(one) for one in listed(each.get("columns"))]
         _constraint(node, each, columns, None, getattr(each, "line", None), report)

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, TypeAlias
 from jinja2 import TemplateSyntaxError, nodes
 
 from interlock.engine.importers.dbt import template as t
+from interlock.engine.importers.dbt import versions
 from interlock.engine.importers.dbt.configs import HOOKS, clean, levels, listed, merged
 from interlock.engine.importers.dbt.given import DEFAULTS
 from interlock.engine.importers.dbt.items import Item
@@ -17,7 +18,7 @@ from interlock.engine.importers.dbt.objects import Parts, This
 from interlock.engine.importers.dbt.reading import File
 from interlock.engine.importers.dbt.session import Macro, Rendering, Session, parse_error
 from interlock.engine.importers.dbt.template import CannotKeep
-from interlock.engine.importers.dbt.yamls import Table, items, line_of, table
+from interlock.engine.importers.dbt.yamls import Table, table
 
 NodeKind: TypeAlias = Literal["model", "seed", "snapshot"]
 PLURAL: Final[dict[NodeKind, str]] = {"model": "models", "seed": "seeds", "snapshot": "snapshots"}
@@ -245,16 +246,13 @@ def configured(session: Session, node: Node, project_levels: list[tuple[str, Any
     found = _of_levels(session, node, project_levels)
     if node.properties is not None:
         entry = node.properties.entry
-        upper = {clean(str(key)): value for key, value in table(entry.get("config")).items()}
+        upper = {clean(str(key)): value for key, value in versions.config_of(entry, node.version).items()}
         for key in ("meta", "docs", "group", "access", "tags"):
             if key in entry and key not in upper:
                 upper[key] = entry[key]
-        for each in items(entry.get("versions")):
-            if node.version and str(table(each).get("v")) == node.version:
-                upper |= {clean(str(key)): value for key, value in table(table(each).get("config")).items()}
         rendering = Rendering(node.properties.path, node.package)
-        given = table(entry.get("config"))
-        at = {clean(str(key)): given.at(key) for key in given}
+        given = (table(entry.get("config")), table(versions.version_of(entry, node.version).get("config")))
+        at = {clean(str(key)): each.at(key) for each in given for key in each}
         lines = {key: at.get(key, entry.at(key) if key in entry else node.properties.line) for key in upper}
         found = merged(found, _evaluated(session, node, upper, rendering, lines))
     return found
@@ -341,23 +339,7 @@ def column_entries(node: Node) -> list[tuple[str, Table, int | None]]:
     """The columns that a node's properties describe."""
     if node.properties is None:
         return []
-    entry = node.properties.entry
-    given = items(entry.get("columns"))
-    for each in items(entry.get("versions")):
-        of_version = table(each)
-        if node.version and str(of_version.get("v")) == node.version and "columns" in of_version:
-            own = items(of_version["columns"])
-            selection = next((table(one) for one in own if "include" in table(one)), None)
-            kept = [] if selection is None else [
-                (str(table(one).get("name")), table(one), line_of(given, index))
-                for index, one in enumerate(given)
-                if (selection.get("include") in {"all", "*"} or table(one).get("name") in (selection.get("include") or []))
-                and table(one).get("name") not in (selection.get("exclude") or [])
-            ]  # fmt: skip
-            return kept + [
-                (str(table(one).get("name")), table(one), line_of(own, index)) for index, one in enumerate(own) if "name" in table(one)
-            ]
-    return [(str(table(one).get("name")), table(one), line_of(given, index)) for index, one in enumerate(given) if "name" in table(one)]
+    return [(str(each.get("name")), each, line) for each, line in versions.columns_of(node.properties.entry, node.version)]
 
 
 def item_of(node: Node) -> Item:

@@ -23,11 +23,22 @@ _COLUMN: Final = frozenset(
     {"name", "description", "meta", "quote", "constraints", "tests", "data_tests", "tags", "config", "data_type", "docs", "granularity", "policy_tags"}
     | {"dimension", "entity", "include", "exclude", "type"}
 )  # fmt: skip
+_VERSION: Final = frozenset(
+    {"v", "defined_in", "description", "access", "config", "constraints", "docs", "data_tests", "tests", "columns", "deprecation_date"}
+)
 
 
 def unknown_properties(section: str, entry: Table, path: str, name: str) -> Iterator[Item]:
-    """An item for each key of an entry, or of its columns, that means nothing."""
+    """An item for each key of an entry, of its columns or of its versions, that means nothing."""
     yield from _unknown(entry, _ENTRY[section], path, name)
+    yield from _columns(entry, path, name)
+    for version in items(entry.get("versions")) if section == "models" else ():
+        each = table(version)
+        yield from _unknown(each, _VERSION, path, f"{name}.v{each.get('v')}")
+        yield from _columns(each, path, f"{name}.v{each.get('v')}")
+
+
+def _columns(entry: Table, path: str, name: str) -> Iterator[Item]:
     for column in items(entry.get("columns")):
         each = table(column)
         yield from _unknown(each, _COLUMN, path, f"{name}.{each.get('name')}")
