@@ -114,8 +114,8 @@ def test_a_package_is_configured_by_itself_and_above_that_by_the_project(tmp_pat
             "dbt_project.yml": """
                 name: shop
                 version: '1'
-                vars: {how: table}
-                models: {+tags: [all], tools: {+materialized: "{{ var('how') }}", shut: {+enabled: true}}}
+                vars: {how: ephemeral}
+                models: {+tags: [all], tools: {+materialized: "{{ var('how', 'table') }}", shut: {+enabled: true}}}
                 data_tests: {tools: {+severity: warn}, shop: {strict: {+severity: error}, +severity: warn}}
             """,
             "dbt_packages/tools/dbt_project.yml": "name: tools\nversion: '1'\nvars: {how: nothing}\nmodels: {tools: {+materialized: view, +tags: [own]}}\n",

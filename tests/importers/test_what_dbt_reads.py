@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import duckdb
@@ -211,3 +212,66 @@ def test_nothing_to_compare_is_no_refusal_of_its_own(tmp_path: Path) -> None:
     duckdb.connect(str(tmp_path / "dbt" / "shop.duckdb")).close()
     result = api.import_dbt(tmp_path / "dbt", tmp_path / "new", environment={}, compare=True)
     assert (result.outcome, result.compared, [item.code for item in result.items if item.kind == "model"]) == ("done", (), ["D806"])
+
+
+PROJECT_VARIABLES = """
+    name: shop
+    version: '1'
+    profile: "{{ var('which', 'shop') }}"
+    vars: {flag: false, place: mine, which: none, strict: error}
+    models: {shop: {a: {+enabled: "{{ var('flag', true) }}", +schema: "{{ var('place', 'theirs') }}", b: {+enabled: "{{ var('on', false) }}"}}}}
+    seeds: {shop: {+enabled: "{{ var('flag', true) | as_bool }}"}}
+    sources: {shop: {+enabled: "{{ var('flag', true) }}"}}
+    data_tests: {shop: {+severity: "{{ var('strict', 'warn') }}"}}
+"""
+
+
+def test_the_configuration_of_dbt_project_yml_does_not_see_the_variables_that_it_declares(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "dbt_project.yml": PROJECT_VARIABLES,
+            "models/a/x.sql": "select {{ var('flag') }} as flag",
+            "models/a/b/off.sql": "select 1 as id",
+            "models/of_seed.sql": "select * from {{ ref('s') }}",
+            "models/of_source.sql": "select * from {{ source('raw', 't') }}",
+            "models/p.yml": """
+                models: [{name: of_seed, config: {tags: ["{{ var('place', 'theirs') }}"]}, columns: [{name: id, data_tests: [unique]}]}]
+                sources: [{name: raw, tables: [{name: t}]}]
+            """,
+            "tests/single.sql": "select * from {{ ref('of_seed') }} where false",
+            "seeds/s.csv": "id\n1\n",
+        },
+    )
+    assert {name: found.item(name).status for name in ("x", "off", "of_seed", "of_source")} == {
+        "x": "converted", "off": "disabled", "of_seed": "converted", "of_source": "converted",
+    }  # fmt: skip
+    assert tomllib.loads(found.sidecar("x"))["schema"] == "main_theirs"
+    assert "False as flag" in found.sql("x")  # what is no part of that file does see them
+    side = tomllib.loads(found.sidecar("of_seed"))
+    assert side["tags"] == ["mine"]
+    assert {check["name"]: check["severity"] for check in side["checks"]} == {"unique_id": "warn", "single": "warn"}
+    assert "default" in found.item("off").why
+    assert "default" in found.item("off").remedy
+    assert "before it knows `vars`" in found.item("flag in dbt_project.yml", "var").why
+
+
+def test_a_variable_of_dbt_project_yml_without_a_default_is_refused_as_dbt_refuses_it(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "dbt_project.yml": """
+                name: shop
+                version: '1'
+                vars: {flag: true, strict: warn}
+                models: {shop: {+enabled: "{{ var('flag') }}"}}
+                data_tests: {shop: {+severity: "{{ var('strict') }}"}}
+            """,
+            "models/x.sql": "select 1 as id",
+            "seeds/s.csv": "id\n1\n",
+            "seeds/s.yml": "seeds: [{name: s, columns: [{name: id, data_tests: [unique]}]}]",
+        },
+    )
+    assert (found.item("x").code, found.item("x").line) == ("D820", 4)
+    assert "before its `vars`" in found.item("x").why
+    assert found.item("unique on s.id", "test").code == "D820"

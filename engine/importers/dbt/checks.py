@@ -101,9 +101,9 @@ def read(entry: Any) -> tuple[str, Table, Table]:
 def generic(session: Session, test: Test, entry: Any, column: str | None, about_text: str, *, native: bool) -> None:
     """Fill a generic test's checks. `native`: it may be asked in the sidecar's own words."""
     name, arguments, config = read(entry)
-    config = _with_project(session, test, config)
     rendering = test.rendering = Rendering(test.path, test.package)
     try:
+        config = _with_project(session, test, config)
         arguments = table({key: _argument(session, value, rendering) for key, value in arguments.items()})
         config = table(session.value(config, rendering))
         if not _usable(test, config):
@@ -159,10 +159,10 @@ def singular(session: Session, test: Test, text: str, said: Table) -> None:
         below = {clean(str(key)): value for key, value in table(session.value(said.get("config"), rendering)).items()}
         rendering.config = below
         failing = session.render(text, rendering)
+        config = _with_project(session, test, table(merged(below, rendering.configs)))
     except (CannotKeep, *t.EVALUATION) as error:
         test.problem = problem_of(error, test.path, test.line)
         return
-    config = _with_project(session, test, table(merged(below, rendering.configs)))
     if isinstance(said.get("description"), str):
         config.setdefault("description", said["description"])
     if not _usable(test, config):
@@ -175,12 +175,14 @@ def _with_project(session: Session, test: Test, config: Table) -> Table:
     own: dict[str, Any] = {}
     above: dict[str, Any] = {}
     for plural in ("tests", "data_tests"):
-        for index, tree in enumerate(each for _, each in session.project_levels(test.package, plural)):
+        for index, (path, tree) in enumerate(session.project_levels(test.package, plural)):
+            said = Rendering(path, test.package, of_project=True)
             for level, _ in levels(tree, [test.package, *test.folders]):
+                evaluated = session.value(level, said)
                 if index == 0:
-                    own = merged(own, level)
+                    own = merged(own, evaluated)
                 else:
-                    above = merged(above, level)
+                    above = merged(above, evaluated)
     return table(merged(merged(own, {clean(str(key)): value for key, value in config.items()}), above))
 
 

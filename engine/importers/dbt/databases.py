@@ -18,7 +18,7 @@ def places_of(found: Found, out: Path) -> Places:
     profile = tree.profile
     path = profile.get("path")
     attached: dict[str, str] = {}
-    rendering = Rendering("profiles.yml", found.session.root)
+    rendering = Rendering("profiles.yml", found.session.root, of_project=True)
 
     def relative(given: Any) -> str | None:
         try:

@@ -141,6 +141,14 @@ class Variable:
         session = self._session
         session.current.variables.add(name)
         declared = session.variables.get(session.current.package, {})
+        if session.current.of_project:
+            # dbt reads this file before it knows the variables that the file itself declares.
+            if name in declared:
+                session.unseen_variables.setdefault(name, set()).add(session.current.path)
+            if default is NOT_GIVEN:
+                why = f"variable `{name}` has no value here: dbt reads the configuration of dbt_project.yml before its `vars`"
+                raise CannotKeep("D820", why, "give it a default, or set the key where the model is")
+            return default
         if name in declared:
             found = declared[name]
             if isinstance(found, str) and "{{" in found:

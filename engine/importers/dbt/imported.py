@@ -232,7 +232,7 @@ def _warnings(conversion: Conversion, items: tuple[Item, ...]) -> list[Diagnosti
                 severity="warning",
                 summary=summary,
                 because=because,
-                remedy="give the variable its value in dbt_project.yml, and import again",
+                remedy=Counter(item.remedy for item in off).most_common(1)[0][0],
             )
         )
     kind = conversion.found.tree.profile.get("type")

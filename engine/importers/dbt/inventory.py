@@ -25,6 +25,9 @@ def project_items(conversion: Conversion) -> list[Item]:
             near = did_you_mean(name, conversion.session.used_variables.keys() - flat.keys(), "")
             why = "nothing that was evaluated reads it"
             found.append(Item(kind="var", name=name, status="documented", path=main.path, line=line, why=why, remedy=near))
+    for name, paths in sorted(conversion.session.unseen_variables.items()):
+        why = "dbt reads the configuration there before it knows `vars`: the default that stands beside the variable was taken"
+        found += [Item(kind="var", name=f"{name} in {path}", status="documented", path=path, why=why) for path in sorted(paths)]
     for name, paths in sorted(conversion.session.used_environment.items()):
         shown = "its value was written in" if name in conversion.session.given else "it is not set"
         status: Status = "converted" if name in conversion.session.given else "documented"

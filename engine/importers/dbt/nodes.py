@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias
 
@@ -22,6 +21,9 @@ from interlock.engine.importers.dbt.yamls import Table, table
 
 NodeKind: TypeAlias = Literal["model", "seed", "snapshot"]
 PLURAL: Final[dict[NodeKind, str]] = {"model": "models", "seed": "seeds", "snapshot": "snapshots"}
+BY_VARIABLE: Final = "by the variable "
+BY_DEFAULT: Final = "by the default, in dbt_project.yml, of the variable "
+"""What switches a node off; dbt reads that file before it knows the file's own variables."""
 INCREMENTAL: Final = frozenset({"is_incremental", "should_full_refresh"})
 
 
@@ -261,7 +263,7 @@ def configured(session: Session, node: Node, project_levels: list[tuple[str, Any
 def _of_levels(session: Session, node: Node, project_levels: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for path, tree in project_levels:
-        rendering = Rendering(path, node.package)
+        rendering = Rendering(path, node.package, of_project=True)
         for level, lines in levels(tree, node.fqn):
             found = merged(found, _evaluated(session, node, level, rendering, dict(lines)))
     return found
@@ -314,25 +316,24 @@ def _deciding(session: Session, node: Node) -> str:
             for each in call.kwargs:
                 if each.key == "enabled":
                     names += [str(c.arguments[0]) for c in t.calls(each.value) if c.path == ("var",) and c.arguments and c.arguments[0]]
-    if not names:
-        found = node.rendering.variables if node.rendering is not None else set()
-        names = sorted(found)
-        for raw in _raw_enabled(session, node):
-            names += re.findall(r"""var\(\s*['"](\w+)['"]""", raw)
+    names = names or _variables_in(table(node.properties.entry.get("config")).get("enabled") if node.properties is not None else None)
     if names:
-        return "by the variable " + ", ".join(f"`{name}`" for name in dict.fromkeys(names))
-    return "by `enabled: false`"
+        return BY_VARIABLE + _listed(names)
+    for _, tree_ in session.project_levels(node.package, PLURAL[node.kind]):
+        for level, _ in levels(tree_, node.fqn):
+            names += _variables_in(level.get("enabled"))
+    if names:
+        return BY_DEFAULT + _listed(names)
+    names = sorted(node.rendering.variables) if node.rendering is not None else []
+    return BY_VARIABLE + _listed(names) if names else "by `enabled: false`"
 
 
-def _raw_enabled(session: Session, node: Node) -> Iterator[str]:
-    for _, tree in session.project_levels(node.package, PLURAL[node.kind]):
-        for level, _ in levels(tree, node.fqn):
-            if isinstance(level.get("enabled"), str):
-                yield level["enabled"]
-    if node.properties is not None:
-        value = table(node.properties.entry.get("config")).get("enabled")
-        if isinstance(value, str):
-            yield value
+def _listed(names: list[str]) -> str:
+    return ", ".join(f"`{name}`" for name in dict.fromkeys(names))
+
+
+def _variables_in(value: Any) -> list[str]:
+    return re.findall(r"""var\(\s*['"](\w+)['"]""", value) if isinstance(value, str) else []
 
 
 def column_entries(node: Node) -> list[tuple[str, Table, int | None]]:
@@ -346,9 +347,9 @@ def item_of(node: Node) -> Item:
     """What became of a node."""
     common: dict[str, Any] = {"kind": node.kind, "name": node.name, "path": node.file.path, "line": node.line}
     if node.disabled:
-        return Item(
-            status="disabled", why=node.disabled, remedy="give the variable another value in dbt_project.yml, and import again", **common
-        )
+        what = "give the variable another value in dbt_project.yml" if node.disabled.startswith(BY_VARIABLE) else "enable it there"
+        what = "give the variable another default there" if node.disabled.startswith(BY_DEFAULT) else what
+        return Item(status="disabled", why=node.disabled, remedy=f"{what}, and import again", **common)
     if node.problem is not None:
         problem = node.problem
         common |= {"path": problem.path or node.file.path, "line": problem.line}

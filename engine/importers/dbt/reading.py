@@ -283,7 +283,7 @@ def _missing(root: Path, packages: list[Package], items: list[Item]) -> list[str
 
 def _profile(root: Path, config: Table, environment: Mapping[str, str], items: list[Item]) -> tuple[dict[str, Any], str]:
     session = Session(root=str(config.get("name")), target={}, environment=environment)
-    said = Rendering("profiles.yml", session.root)
+    said = Rendering("profiles.yml", session.root, of_project=True)
     name = _evaluated(session, said, "profile", config.get("profile"), items)
     # A folder that the environment names is where dbt looks, whatever stands beside the project.
     places = [*(Path(given) for given in (environment.get("DBT_PROFILES_DIR"),) if given), root]

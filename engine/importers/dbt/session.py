@@ -61,6 +61,8 @@ class Rendering:
     config_read: bool = False
     is_early: bool = False
     """Whether it read names or configuration that were not final by then."""
+    of_project: bool = False
+    """Whether it is a value of dbt_project.yml or profiles.yml, which dbt reads before it knows the project's own variables."""
     this: Any = None
     model: Any = None
 
@@ -138,6 +140,8 @@ class Session:
         self.configuration: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
         """By package: its dbt_project.yml and those above it with their paths, lowest first."""
         self.used_variables: dict[str, tuple[Any, set[str]]] = {}
+        self.unseen_variables: dict[str, set[str]] = {}
+        """Declared ones that dbt_project.yml itself reads, where they have no value yet: the files."""
         self.used_environment: dict[str, set[str]] = {}
         self.add_macros("dbt", builtin.PATH, builtin.SOURCE)
 

@@ -37,7 +37,7 @@ def settings_of(found: Found) -> dict[str, str | int | bool]:
         name = str(key).lower()
         if name in names:
             try:
-                given: Any = found.session.value(value, Rendering("profiles.yml", found.session.root))
+                given: Any = found.session.value(value, Rendering("profiles.yml", found.session.root, of_project=True))
             except (CannotKeep, *EVALUATION) as error:
                 _say(found, key, "refused", str(error), "give the target the setting by hand", "D810")
                 continue

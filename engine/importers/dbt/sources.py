@@ -114,7 +114,7 @@ def convert(source: SourceNode, session: Session, places: Places, relations: set
         return
     try:
         config = {
-            key: session.value(value, Rendering(path, source.package))
+            key: session.value(value, Rendering(path, source.package, of_project=True))
             for path, tree in session.project_levels(source.package, "sources")
             for level, _ in levels(tree, source.fqn)
             for key, value in level.items()
