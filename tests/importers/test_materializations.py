@@ -77,8 +77,10 @@ def test_columns_that_move_are_added_as_dbt_adds_them_or_stop_the_run(tmp_path: 
     [
         ("strategy='check', check_cols='all', hard_deletes='new_record'", "hard_deletes: new_record"),
         ("strategy='timestamp', updated_at='ts', hard_deletes='new_record'", "hard_deletes: new_record"),
-        ("strategy='check', check_cols='all', snapshot_meta_column_names={'dbt_valid_to': 'til'}", "snapshot_meta_column_names"),
-        ("strategy='check', check_cols='all', dbt_valid_to_current=\"to_date('9999-12-31')\"", "dbt_valid_to_current"),
+        ("strategy='check', check_cols='all', snapshot_meta_column_names={'dbt_valid_too': 'til'}", "`dbt_valid_too`"),
+        ("strategy='check', check_cols='all', snapshot_meta_column_names={'dbt_valid_to': 'til, 1 as x'}", "no column's name"),
+        ("strategy='check', check_cols='all', dbt_valid_to_current=\"now()\"", "another value whenever it is asked"),
+        ("strategy='check', check_cols='all', dbt_valid_to_current=9999", "another value whenever it is asked"),
         ("strategy='check', check_cols='all', updated_at='ts'", "begins at its updated_at"),
         ("strategy='check'", "strategy: check"),
         ("strategy='mine', check_cols='all'", "strategy: mine"),
@@ -90,6 +92,29 @@ def test_a_snapshot_that_dbt_keeps_otherwise_is_refused(tmp_path: Path, rest: st
     assert found.item("s", "snapshot").code == "D821"
     assert said in found.item("s", "snapshot").why
     assert not list(found.out.glob("models/**/s*"))
+
+
+@pytest.mark.parametrize("strategy", ["strategy='timestamp', updated_at='ts'", "strategy='check', check_cols='all'"])
+def test_a_snapshot_s_own_columns_are_called_as_dbt_calls_them_and_an_open_end_has_dbt_s_value(tmp_path: Path, strategy: str) -> None:
+    rest = (
+        strategy
+        + """, dbt_valid_to_current="timestamp '9999-12-31'",
+        snapshot_meta_column_names={'dbt_valid_from': 'since', 'dbt_valid_to': 'til', 'dbt_scd_id': 'row_id', 'dbt_is_deleted': 'gone'}"""
+    )
+    found = imported(
+        tmp_path,
+        {
+            "snapshots/s.sql": SNAPSHOT.replace("REST", rest),
+            "models/open.sql": "select * from {{ ref('s') }} where til = timestamp '9999-12-31'",
+        },
+    )
+    assert [item.code for item in (found.item("s", "snapshot"), found.item("open"))] == ["", ""]
+    assert api.run(api.open_context(found.out, environment={})).outcome == "succeeded"
+    with duckdb.connect(str(found.out / "shop.duckdb"), read_only=True) as connection:
+        described = [row[0] for row in connection.execute("describe s").fetchall()][-4:]
+        (open_rows,) = connection.execute("select count(*) from open").fetchone() or (0,)
+    assert described == ["row_id", "dbt_updated_at", "since", "til"]
+    assert open_rows > 0
 
 
 @pytest.mark.parametrize(

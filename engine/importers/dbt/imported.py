@@ -19,7 +19,7 @@ from interlock.engine.importers.dbt.inventory import project_items
 from interlock.engine.importers.dbt.inventory_config import config_items
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.reading import read
-from interlock.engine.importers.dbt.snapshots import BUILD_TIME
+from interlock.engine.importers.dbt.snapshots import build_time
 from interlock.engine.importers.dbt.yamls import table
 from interlock.machines.records import Record
 
@@ -88,7 +88,7 @@ def import_project(
                 model=node.into,
                 schema=conversion.schema(node),
                 relation=node.alias,
-                built=BUILD_TIME if node.kind == "snapshot" and node.config.get("strategy") == "check" else (),
+                built=build_time(node),
             )
             for node in sorted(live, key=lambda each: each.into)
         ),

@@ -2,28 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 from interlock.engine.importers.dbt import materialize, toml
 from interlock.engine.importers.dbt.configs import listed
 from interlock.engine.importers.dbt.nodes import Node
+from interlock.engine.importers.dbt.suggest import did_you_mean
+from interlock.engine.importers.dbt.yamls import table
 
 HISTORY: Final = "__history"
 _VIEW: Final = """\
 -- The columns of dbt's snapshot, over the snapshot that is kept here.
 select
     * exclude (valid_from, valid_to),
-    md5({key} || '|' || coalesce(cast({shown} as varchar), '')) as dbt_scd_id,
-    {shown} as dbt_updated_at,
-    {from_} as dbt_valid_from,
-    {to} as dbt_valid_to
+    md5({key} || '|' || coalesce(cast({shown} as varchar), '')) as {dbt_scd_id},
+    {shown} as {dbt_updated_at},
+    {from_} as {dbt_valid_from},
+    {to} as {dbt_valid_to}
 from {history}
 """
 
 _UTC: Final = "({} at time zone 'UTC')"
 """Where columns are compared, dbt's validity has no zone."""
-BUILD_TIME: Final = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
-"""Columns of such a snapshot that say when it was built."""
+_OWN: Final = ("dbt_scd_id", "dbt_updated_at", "dbt_valid_from", "dbt_valid_to")
+"""dbt's own columns, all of which say when it was built where columns are compared; `snapshot_meta_column_names` renames them."""
+_COLUMN: Final = re.compile(r'[A-Za-z_]\w*|"[^"]+"', re.ASCII)
+_CLOCK: Final = re.compile(
+    r"\b(now|today|current_\w+|get_current_\w+|localtime\w*|transaction_timestamp|random|uuid|gen_random_uuid)\b", re.IGNORECASE
+)
+
+
+def build_time(node: Node) -> tuple[str, ...]:
+    """Columns of a snapshot that say when it was built, and differ from dbt's for that."""
+    if node.kind != "snapshot" or node.config.get("strategy") != "check":
+        return ()
+    return tuple(name.strip('"') for name in _called(node).values())
+
+
+def _called(node: Node) -> dict[str, str]:
+    """What the snapshot calls each of dbt's own columns."""
+    given = table(node.config.get("snapshot_meta_column_names"))
+    return {name: str(given.get(name) or name) for name in _OWN}
 
 
 def convert(node: Node, schema: str, default_schema: str) -> None:
@@ -64,9 +84,16 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
         made["hard_deletes"] = "close"
     elif deletes != "ignore":
         node.refuse("D821", f"`hard_deletes: {deletes}` has no counterpart", "use ignore or invalidate")
-    for key in ("snapshot_meta_column_names", "dbt_valid_to_current"):
-        if config.get(key):
-            node.refuse("D821", f"`{key}` changes the columns of the snapshot", "take it out, and rename in a model that reads it")
+    called = _called(node)
+    for name in sorted(set(table(config.get("snapshot_meta_column_names"))) - {*_OWN, "dbt_is_deleted"}):
+        why = f"`snapshot_meta_column_names` names `{name}`, and dbt has no such column"
+        node.refuse("D821", why, did_you_mean(str(name), _OWN, "take it out"))
+    for name in (name for name in called.values() if not _COLUMN.fullmatch(name)):
+        node.refuse("D821", f"`{name}` of its `snapshot_meta_column_names` is no column's name", "use letters, digits and underscores")
+    end = config.get("dbt_valid_to_current")
+    if end and (not isinstance(end, str) or _CLOCK.search(end)):
+        why = f"its `dbt_valid_to_current`, {end}, is another value whenever it is asked"
+        node.refuse("D821", why, "write a time that does not move, such as timestamp '9999-12-31'")
     if config.get("target_database"):
         node.notes.append(f"`target_database: {config['target_database']}` was left out: a target is one database")
     history = f"{node.into}{HISTORY}"
@@ -77,11 +104,13 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
     cast = "coalesce(cast({} as varchar), '')"
     node.sidecar = {"materialized": "view"}
     materialize.common(node, schema, default_schema, "view")
+    valid_to = "valid_to" if updated else _UTC.format("valid_to")
     node.text_of_view = _VIEW.format(
         key=" || '|' || ".join(cast.format(key) for key in keys),
         shown=updated or _UTC.format("valid_from"),
         from_="valid_from" if updated else _UTC.format("valid_from"),
-        to="valid_to" if updated else _UTC.format("valid_to"),
+        to=f"coalesce({valid_to}, {end})" if end else valid_to,
         history=history,
+        **called,
     )
     node.notes.append(f"kept in `{history}`; `{node.into}` is a view over it with dbt's columns")
