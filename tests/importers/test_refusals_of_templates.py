@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import duckdb
@@ -19,7 +20,6 @@ from interlock.engine.diagnostics import Refused
         ("{% set x = adapter.get_columns_in_relation(ref('one')) %}select 1 as id", "D804"),
         ("{% for n in graph.nodes %}select 1{% endfor %}", "D804"),
         ("{% call statement('x') %}select 1{% endcall %}select 1 as id", "D804"),
-        ("{% if execute %}select 1 as id{% endif %}", "D804"),
         ("select {{ 1 / 0 }} as id", "D805"),
         ("{% if x %} select 1", "D805"),
         ("{{ exceptions.raise_compiler_error('no') }}", "D805"),
@@ -295,3 +295,57 @@ def test_an_import_of_which_nothing_was_converted_does_not_ask_to_run_it(tmp_pat
     write(tmp_path / "dbt", {"models/m.sql": "select {{ run_query('select 1') }}"})
     done = api.import_dbt(tmp_path / "dbt", tmp_path / "new", environment={})
     assert done.next_commands == (f"cd {tmp_path / 'new'}", "interlock explain D804")
+
+
+UNEQUAL = """
+    {% test as_many(model, other) %}
+    {{ config(fail_calc='sum(n)') }}
+    {% if not execute %}{{ return('') }}{% endif %}
+    {% if execute %}{{ config(severity='warn') }}{% endif %}
+    select abs((select count(*) from {{ model }}) - (select count(*) from {{ other }})) as n
+    {% endtest %}
+"""
+
+
+def test_a_text_is_the_one_that_runs_and_its_configuration_the_one_that_is_found_before(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "macros/m.sql": "{% macro phase() %}{% if not execute %}{{ return('parsing') }}{% endif %}{{ return('running') }}{% endmacro %}"
+            "{% macro generate_alias_name(custom_alias_name=none, node=none) %}{{ node.name }}_{{ 'run' if execute else 'parse' }}{% endmacro %}",
+            "tests/generic/as_many.sql": UNEQUAL,
+            "models/b.sql": "select 1 as id",
+            "models/a.sql": """
+                {{ config(materialized='table' if execute else 'view', tags=['x']) }}
+                {% if execute %}{{ config(tags=['never']) }}{% endif %}
+                -- depends_on: {{ ref('b') }}
+                select '{{ phase() }}' as p, '{{ execute }}' as e, '{{ execute is true }}' as t, '{{ execute == false }}' as f,
+                    '{{ config.get('materialized') }}' as m, '{{ config.get('tags') | join(',') }}' as tags, id
+                from {% if execute %}{{ ref('b') }}{% else %}nothing{% endif %}
+            """,
+            "models/s.yml": "models: [{name: a, data_tests: [{as_many: {arguments: {other: ref('b')}}}]}]",
+            "tests/single.sql": "{% if execute %}select * from {{ ref('a') }} where false{% else %}{{ ref('a') }}{% endif %}",
+        },
+    )
+    assert [found.item("a").code, found.item("as_many on a", "test").code, found.item("single", "test").code] == ["", "", ""]
+    side = tomllib.loads(found.sidecar("a"))
+    assert (side["materialized"], side["tags"], side["alias"]) == ("view", ["x"], "a_parse")
+    assert "select 'running' as p, 'True' as e, 'True' as t, 'False' as f,\n    'view' as m, 'x' as tags, id\nfrom b" in found.sql("a")
+    many = next(check for check in side["checks"] if check["name"] == "as_many")
+    assert "sum(n)" in many["sql"]
+    assert "severity" not in many
+
+
+def test_what_is_referred_to_only_where_a_text_runs_is_refused_as_dbt_refuses_it(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "models/b.sql": "select 1 as id",
+            "models/a.sql": "{% if execute %}select * from {{ ref('b') }}{% else %}select 2 as id{% endif %}",
+            "models/s.yml": "sources: [{name: raw, tables: [{name: t}]}]",
+            "tests/single.sql": "select * from {{ ref('b') }} {% if execute %}, {{ source('raw', 't') }}{% endif %}",
+        },
+    )
+    assert (found.item("a").code, found.item("single", "test").code) == ("D804", "D804")
+    assert "`b` is referred to only where `execute` is true" in found.item("a").why
+    assert "`raw.t`" in found.item("single", "test").why

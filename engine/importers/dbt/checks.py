@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,7 +16,7 @@ from interlock.engine.importers.dbt.names import quoted
 from interlock.engine.importers.dbt.nodes import Node, Problem, problem_of
 from interlock.engine.importers.dbt.objects import Relation
 from interlock.engine.importers.dbt.overrides import TESTS, WHERE, taking
-from interlock.engine.importers.dbt.session import Macro, Rendering, Session
+from interlock.engine.importers.dbt.session import Macro, Rendering, Session, late
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table, table
 
@@ -134,12 +135,18 @@ def generic(session: Session, test: Test, entry: Any, column: str | None, about_
             model = str(session.call(macro, rendering, relation=Relation(about_text, _unknown_parts))).strip()
         elif config.get("where"):
             model = f"(select * from {about_text} where {config['where']})"
-        failing = _failing(session, test, name, arguments, str(column) if column is not None else None, model, rendering, declared)
+
+        def asked(of: Rendering) -> str | None:
+            return _failing(session, test, name, arguments, str(column) if column is not None else None, model, of, declared)
+
+        before = [*rendering.refs.values(), *rendering.sources.values()]
+        failing = asked(rendering)
+        said = _said(asked, rendering, before)
     except (CannotKeep, *t.EVALUATION) as error:
         test.problem = problem_of(error, test.path, test.line)
         return
     # A test's macro may set its own configuration, such as how failures are counted; it is called last, so it wins.
-    config = table(merged(config, rendering.configs))
+    config = table(merged(config, said))
     if not _usable(test, config):
         return
     if failing is None:
@@ -159,7 +166,8 @@ def singular(session: Session, test: Test, text: str, said: Table) -> None:
         below = {clean(str(key)): value for key, value in table(session.value(said.get("config"), rendering)).items()}
         rendering.config = below
         failing = session.render(text, rendering)
-        config = _with_project(session, test, table(merged(below, rendering.configs)))
+        said_itself = _said(lambda of: session.render(text, of), rendering, ())
+        config = _with_project(session, test, table(merged(below, said_itself)))
     except (CannotKeep, *t.EVALUATION) as error:
         test.problem = problem_of(error, test.path, test.line)
         return
@@ -168,6 +176,18 @@ def singular(session: Session, test: Test, text: str, said: Table) -> None:
     if not _usable(test, config):
         return
     _made(test, failing.strip().rstrip(";").rstrip(), config, [test.name])
+
+
+def _said(asked: Callable[[Rendering], Any], rendering: Rendering, given: Iterable[Any]) -> dict[str, Any]:
+    """What a test's template says of itself: where it asks for `execute`, what dbt finds before it runs anything."""
+    if not rendering.phase_read:
+        return rendering.configs
+    parsing = Rendering(rendering.path, rendering.package, config=rendering.config, is_parsing=True)
+    asked(parsing)
+    refusal = late(rendering, parsing, given)
+    if refusal is not None:
+        raise refusal
+    return parsing.configs
 
 
 def _with_project(session: Session, test: Test, config: Table) -> Table:

@@ -129,7 +129,7 @@ class Conversion:
         macro = self.session.names_macro(component, node.package)
         if macro is None:
             return None
-        rendering = Rendering(macro.path, macro.package, config=node.config)
+        rendering = Rendering(macro.path, macro.package, config=node.config, is_parsing=True)
         try:
             return str(self.session.call(macro, rendering, node=node.view, **given)).strip() or None
         except (CannotKeep, *EVALUATION) as error:

@@ -88,7 +88,8 @@ class Config:
             if not isinstance(given, dict):
                 raise CannotKeep("D805", "`config` is called with something that is no mapping", "write config(key=value)")
             named = {**given, **named}
-        current.configs.update(merged(current.configs, {clean(key): value for key, value in named.items()}))
+        if not current.is_settled:
+            current.configs.update(merged(current.configs, {clean(key): value for key, value in named.items()}))
         return ""
 
     def get(self, key: str, default: Any = None, **_: Any) -> Any:

@@ -24,7 +24,18 @@ VERSIONS: Final = range(10, 21)
 _ASKS: Final = (
     INCREMENTAL
     | t.RUN_TIME
-    | {"run_started_at", "invocation_id", "invocation_args_dict", "selected_resources", "dbt_version", "flags", "this", "model", "env_var"}
+    | {
+        t.PHASE,
+        "run_started_at",
+        "invocation_id",
+        "invocation_args_dict",
+        "selected_resources",
+        "dbt_version",
+        "flags",
+        "this",
+        "model",
+        "env_var",
+    }
     | {"modules", "context", "builtins", "api"}
 )
 """Names whose value is another one at another time, or in another place."""

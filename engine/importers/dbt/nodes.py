@@ -15,7 +15,7 @@ from interlock.engine.importers.dbt.given import DEFAULTS
 from interlock.engine.importers.dbt.items import Item
 from interlock.engine.importers.dbt.objects import Parts, This
 from interlock.engine.importers.dbt.reading import File
-from interlock.engine.importers.dbt.session import Macro, Rendering, Session, parse_error
+from interlock.engine.importers.dbt.session import Macro, Rendering, Session, late, parse_error
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table, table
 
@@ -203,21 +203,35 @@ def evaluate(session: Session, node: Node, project_levels: list[tuple[str, Any]]
         return
     try:
         node.text = _text(session, node, rendering)
+        configs = _parsed(session, node, rendering) if rendering.phase_read else rendering.configs
         if rendering.config_read:
-            again = Rendering(
-                node.file.path,
-                node.package,
-                config=merged(lower, rendering.configs),
-                above=upper,
-                this=rendering.this,
-                model=rendering.model,
-            )
-            node.text = _text(session, node, again)
-            node.rendering = rendering = again
+            rendering = node.rendering = _fresh(rendering, config=merged(lower, configs), is_settled=True)
+            node.text = _text(session, node, rendering)
+        rendering.configs = configs
     except (CannotKeep, *t.EVALUATION) as error:
         node.problem = _with_call(node, problem_of(error, node.file.path, node.line))
     node.config = merged(merged(lower, rendering.configs), upper)
     _finish_config(session, node)
+
+
+def _fresh(rendering: Rendering, **changed: Any) -> Rendering:
+    """The same template, before it has asked for anything."""
+    kept = {name: getattr(rendering, name) for name in ("config", "above", "this", "model")}
+    return Rendering(rendering.path, rendering.package, **{**kept, **changed})
+
+
+def _parsed(session: Session, node: Node, running: Rendering) -> dict[str, Any]:
+    """The configuration of a template that asks for `execute`: dbt takes what it finds before it runs anything.
+
+    Raises:
+        CannotKeep: it refers to something only when it runs.
+    """
+    parsing = _fresh(running, is_parsing=True)
+    _text(session, node, parsing)
+    refusal = late(running, parsing)
+    if refusal is not None:
+        raise refusal
+    return parsing.configs
 
 
 def _with_call(node: Node, problem: Problem) -> Problem:

@@ -120,6 +120,25 @@ class Refusing:
         return self._refuse()
 
 
+class Phase:
+    """`execute`: true where the text is made that runs, false where dbt looks for references and configuration."""
+
+    def __init__(self, ask: Callable[[], bool]) -> None:
+        self._ask = ask
+
+    def __bool__(self) -> bool:
+        return self._ask()
+
+    def __eq__(self, other: object) -> bool:
+        return bool(self) == other
+
+    def __hash__(self) -> int:
+        return hash(bool(self))
+
+    def __str__(self) -> str:
+        return str(bool(self))
+
+
 class Now:
     """A name whose value is that of the template being evaluated. A part of it that is not known is refused, never empty.
 

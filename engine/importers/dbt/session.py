@@ -17,7 +17,7 @@ from jinja2 import TemplateSyntaxError, nodes
 from interlock.engine.importers.dbt import builtin
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.given import ASKS, DATABASE, NOT_GIVEN, Adapter, Config, TargetRead, Variable
-from interlock.engine.importers.dbt.objects import CLOCK, Datetime, Now, OrderedSet, Refusing, Relation
+from interlock.engine.importers.dbt.objects import CLOCK, Datetime, Now, OrderedSet, Phase, Refusing, Relation
 from interlock.engine.importers.dbt.suggest import did_you_mean
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table
@@ -61,6 +61,11 @@ class Rendering:
     config_read: bool = False
     is_early: bool = False
     """Whether it read names or configuration that were not final by then."""
+    is_parsing: bool = False
+    """Whether dbt would only look for references and configuration: what it evaluates then is no text that runs."""
+    phase_read: bool = False
+    is_settled: bool = False
+    """Whether its configuration is final: dbt passes over what the text that runs sets."""
     of_project: bool = False
     """Whether it is a value of dbt_project.yml or profiles.yml, which dbt reads before it knows the project's own variables."""
     this: Any = None
@@ -115,6 +120,7 @@ class Session:
 
     def __init__(self, *, root: str, target: Mapping[str, Any], environment: Mapping[str, str]) -> None:
         self.env = t.environment()
+        self.env.tests |= {"true": lambda value: _is(value, True), "false": lambda value: _is(value, False)}
         self.root = root
         self.current = Rendering("", root)
         self.depth = 0
@@ -300,11 +306,16 @@ class Session:
             "selected_resources": Refusing("selected_resources", "D804", "what dbt was asked to run is read", "leave it out"),
             "validate": Refusing("validate", "D805", "it has no counterpart", "leave it out"),
         }
+        found[t.PHASE] = Phase(self._runs)
         for name in t.RUN_TIME:
             found[name] = Refusing(name, "D804", DATABASE, ASKS)
         found["builtins"] = SimpleNamespace(ref=found["ref"], source=found["source"], config=found["config"])
         found["context"] = found
         return found
+
+    def _runs(self) -> bool:
+        self.current.phase_read = True
+        return not self.current.is_parsing
 
     def _mark(self, kind: str) -> str:
         return f"il{kind}_{next(self._marks)}_z"
@@ -430,6 +441,21 @@ class Session:
                         for each in t.read_names(macro.tree) | (dispatched if "dispatch" in t.read_names(macro.tree) else set())
                     ]
         return list(seen.values())
+
+
+def _is(value: Any, wanted: bool) -> bool:  # noqa: FBT001 - a test of Jinja's: it is given what it is asked of
+    return bool(value) is wanted if isinstance(value, Phase) else value is wanted
+
+
+def late(running: Rendering, parsing: Rendering, given: Iterable[Any] = ()) -> CannotKeep | None:
+    """The refusal of what a template refers to only where it runs: dbt does not know in time that it reads it, and stops."""
+    known = {*parsing.refs.values(), *parsing.sources.values(), *given}
+    for reference in (*running.refs.values(), *running.sources.values()):
+        if reference not in known:
+            said = ".".join(part for part in reference[:2] if part)
+            why = f"`{said}` is referred to only where `execute` is true, and dbt orders models by what it finds before"
+            return CannotKeep("D804", why, "refer to it outside of that branch, too; dbt refuses it as it is")
+    return None
 
 
 def parse_error(error: TemplateSyntaxError) -> CannotKeep:

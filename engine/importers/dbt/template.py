@@ -17,10 +17,10 @@ from jinja2.utils import missing
 MACRO: Final = "dbt_macro__"
 """Before each macro's name once compiled, so that one macro finds another only through us, as in dbt."""
 
-RUN_TIME: Final = frozenset(
-    {"run_query", "statement", "load_result", "load_relation", "load_cached_relation", "graph", "execute", "store_result"}
-)
-"""Names that ask the database, or whose value differs between parsing and running."""
+RUN_TIME: Final = frozenset({"run_query", "statement", "load_result", "load_relation", "load_cached_relation", "graph", "store_result"})
+"""Names that ask the database, or what else is built."""
+PHASE: Final = "execute"
+"""The name that says whether dbt makes the text that runs, or looks for references and configuration."""
 
 
 class CannotKeep(Exception):  # noqa: N818 - an answer, not a crash
