@@ -454,3 +454,29 @@ def test_a_length_in_a_data_type_is_held_by_a_check_or_said_to_be_left_out(tmp_p
     assert "`tags`: DuckDB does not keep the length in `varchar(3)[]`; nothing holds it" in item.why
     assert 's = "varchar"' in found.text("sources.toml")
     assert "DuckDB does not keep the length in `varchar(5)` of `s`" in "".join(each.why for each in found.items("source"))
+
+
+def test_what_a_test_is_about_is_a_relation_to_its_macro(tmp_path: Path) -> None:
+    told = """
+        {% test told(model, column_name) %}
+        {% if not (model is mapping and model.get('metadata', {}).get('type', '').endswith('Relation')) %}
+          {{ exceptions.raise_compiler_error('no relation') }}
+        {% endif %}
+        {% if flags.EMPTY is defined and flags.EMPTY %}{{ return('select 1') }}{% endif %}
+        select '{{ model.schema }}.{{ model.identifier }}' as place from {{ model }} where {{ column_name }} < 0
+        {% endtest %}
+    """
+    found = imported(
+        tmp_path,
+        {
+            "tests/generic/told.sql": told,
+            "models/m.sql": "{{ config(alias='called', schema='there') }} select 1 as id",
+            "models/r.sql": "select * from {{ source('raw', 't') }}",
+            "models/s.yml": """
+                models: [{name: m, columns: [{name: id, data_tests: [told]}]}]
+                sources: [{name: raw, schema: landing, tables: [{name: t, identifier: t_1, columns: [{name: id, data_tests: [told]}]}]}]
+            """,
+        },
+    )
+    assert "select 'main_there.called' as place from m where id < 0" in found.sidecar("m")
+    assert "select 'landing.t_1' as place from raw.t where id < 0" in found.sidecar("r")

@@ -7,6 +7,7 @@ from interlock.engine.importers.dbt.checks import Test
 from interlock.engine.importers.dbt.collect import Declared
 from interlock.engine.importers.dbt.convert import Conversion
 from interlock.engine.importers.dbt.nodes import Node
+from interlock.engine.importers.dbt.objects import Relation
 from interlock.engine.importers.dbt.yamls import table
 
 
@@ -57,7 +58,8 @@ class Attaching:
             if source is None or source.problem is not None or source.disabled:
                 test.refuse("D808", f"source `{name}` is not converted", "see to the source first")
                 return
-            checks.generic(self.conversion.session, test, declared.entry, declared.column, source.text, native=False)
+            about_source = Relation(source.text, lambda: (source.schema, source.identifier))
+            checks.generic(self.conversion.session, test, declared.entry, declared.column, about_source, native=False)
             self._settle(test, None, readers=source.readers, what=f"source `{name}`")
             return
         owner = self.conversion.target(declared.package, (None, name, declared.version or None))
@@ -71,7 +73,8 @@ class Attaching:
             test.refuse("D808", f"`{name}` is not converted", "see to that first")
             return
         is_ephemeral = owner.sidecar.get("materialized") == "ephemeral"
-        checks.generic(self.conversion.session, test, declared.entry, declared.column, checks.own(owner), native=not is_ephemeral)
+        about_owner = Relation(checks.own(owner), lambda: (self.conversion.schema(owner), owner.alias))
+        checks.generic(self.conversion.session, test, declared.entry, declared.column, about_owner, native=not is_ephemeral)
         if is_ephemeral:
             readers = {
                 node.into

@@ -99,9 +99,10 @@ def read(entry: Any) -> tuple[str, Table, Table]:
     return str(name), arguments, config
 
 
-def generic(session: Session, test: Test, entry: Any, column: str | None, about_text: str, *, native: bool) -> None:
+def generic(session: Session, test: Test, entry: Any, column: str | None, about: Relation, *, native: bool) -> None:
     """Fill a generic test's checks. `native`: it may be asked in the sidecar's own words."""
     name, arguments, config = read(entry)
+    about_text = str(about)
     rendering = test.rendering = Rendering(test.path, test.package)
     try:
         config = _with_project(session, test, config)
@@ -129,7 +130,7 @@ def generic(session: Session, test: Test, entry: Any, column: str | None, about_
                     test.as_sql = _not_accepted(str(column), arguments, about_text)
                 _named(test, [short, *([str(column)] if column else [])], config)
                 return
-        model = about_text
+        model: Relation | str = about
         if macro is not None:
             rendering.config = config
             model = str(session.call(macro, rendering, relation=Relation(about_text, _unknown_parts))).strip()
@@ -274,7 +275,14 @@ def _own(session: Session, test: Test, name: str) -> Macro | None:
 
 
 def _failing(
-    session: Session, test: Test, name: str, arguments: Table, column: str | None, model: str, rendering: Rendering, declared: str | None
+    session: Session,
+    test: Test,
+    name: str,
+    arguments: Table,
+    column: str | None,
+    model: Relation | str,
+    rendering: Rendering,
+    declared: str | None,
 ) -> str | None:
     short = name.removeprefix("dbt.")
     macro = _own(session, test, name)
@@ -289,7 +297,7 @@ def _failing(
         case "not_null" if column:
             return f"select {column} from {model} where {column} is null"
         case "accepted_values" if column:
-            return _not_accepted(column, arguments, model)
+            return _not_accepted(column, arguments, str(model))
         case "relationships" if column:
             return (
                 f"select child.{column} as from_field from {model} as child left join {arguments.get('to')} as parent "
@@ -298,7 +306,7 @@ def _failing(
         case _:
             pass
     known = WITHOUT_PACKAGE.get(short)
-    return None if known is None else known(model, column, arguments)
+    return None if known is None else known(str(model), column, arguments)
 
 
 def _not_accepted(column: str, arguments: Table, model: str) -> str:

@@ -120,6 +120,15 @@ class Refusing:
         return self._refuse()
 
 
+class Flags(Refusing):
+    """`flags`: how dbt was called. Nothing here is ever built empty, so that one of them is known."""
+
+    EMPTY = False
+
+    def __init__(self) -> None:
+        super().__init__("flags", "D805", "how dbt was called is read", "decide it in the model")
+
+
 class Phase:
     """`execute`: true where the text is made that runs, false where dbt looks for references and configuration."""
 

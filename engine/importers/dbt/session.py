@@ -17,7 +17,7 @@ from jinja2 import TemplateSyntaxError, nodes
 from interlock.engine.importers.dbt import builtin
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.given import ASKS, DATABASE, NOT_GIVEN, Adapter, Config, TargetRead, Variable
-from interlock.engine.importers.dbt.objects import CLOCK, Datetime, Now, OrderedSet, Phase, Refusing, Relation
+from interlock.engine.importers.dbt.objects import CLOCK, Datetime, Flags, Now, OrderedSet, Phase, Refusing, Relation
 from interlock.engine.importers.dbt.suggest import did_you_mean
 from interlock.engine.importers.dbt.template import CannotKeep
 from interlock.engine.importers.dbt.yamls import Table
@@ -288,7 +288,7 @@ class Session:
                 datetime=Datetime(),
                 itertools=SimpleNamespace(chain=itertools.chain, product=itertools.product),
             ),
-            "flags": Refusing("flags", "D805", "how dbt was called is read", "decide it in the model"),
+            "flags": Flags(),
             "project_name": self.root,
             "is_incremental": Refusing(
                 "is_incremental()",
