@@ -58,3 +58,20 @@ def test_a_package_source_that_the_project_changes_is_refused(tmp_path: Path) ->
     (source, _) = [item for item in found.items("source") if item.name == "land.vis"]
     assert (source.status, source.code, "overrides" in source.why) == ("refused", "D822", True)
     assert (found.item("reads").status, found.item("reads").code) == ("refused", "D808")
+
+
+def test_a_bare_name_in_a_package_s_macro_means_what_it_means_to_the_model(tmp_path: Path) -> None:
+    found = imported(
+        tmp_path,
+        {
+            "packages.yml": "packages: [{local: tools}]",
+            "tools/dbt_project.yml": "name: tools\nversion: '1.0'\n",
+            "tools/macros/m.sql": "{% macro key() %}of_tools{% endmacro %}{% macro keyed() %}{{ key() }} {{ tools.key() }} {{ alone() }}{% endmacro %}"
+            "{% macro alone() %}alone{% endmacro %}",
+            "macros/m.sql": "{% macro key() %}of_shop{% endmacro %}",
+            "models/ours.sql": "select '{{ tools.keyed() }}' as k",
+            "tools/models/theirs.sql": "select '{{ keyed() }}' as k",
+        },
+    )
+    assert "'of_shop of_tools alone'" in found.sql("ours")
+    assert "'of_tools of_tools alone'" in found.sql("theirs")

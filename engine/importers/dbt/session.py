@@ -139,8 +139,9 @@ class Session:
         self.broken: set[str] = set()
         """Files of macros that do not parse: what their macros do is not known, so nobody else's stand in for them."""
         self._files: dict[str, tuple[nodes.Template, str]] = {}
-        self._modules: dict[str, Any] = {}
-        self._globals: dict[str, dict[str, Any]] = {}
+        self._modules: dict[tuple[str, str], Any] = {}
+        """Macros of a file, by the package of what calls them."""
+        self._globals: dict[tuple[str, str], dict[str, Any]] = {}
         self._target = TargetRead(self, target)
         self._marks = itertools.count()
         self.configuration: dict[str, list[tuple[str, Mapping[str, Any]]]] = {}
@@ -186,16 +187,21 @@ class Session:
         return [(path, config.get(plural)) for path, config in self.configuration.get(package, [])]
 
     def module(self, macro: Macro) -> Any:
-        """The macros of a file, made when the first of them is called."""
-        if macro.path not in self._modules:
-            tree, package = self._files[macro.path]
-            self._modules[macro.path] = self.compiled(tree, macro.path, package).make_module({})
-        return self._modules[macro.path]
+        """The macros of a file, made when the first of them is called.
 
-    def compiled(self, source: str | nodes.Template, path: str, package: str) -> Any:
-        """A template with the names of its package."""
+        A bare name in them means what it means where the template stands that is evaluated, as in dbt: the project's own macro takes
+        the place of a package's that another of that package calls by its bare name.
+        """
+        key = (macro.path, self.current.package)
+        if key not in self._modules:
+            tree, package = self._files[macro.path]
+            self._modules[key] = self.compiled(tree, macro.path, self.current.package, package).make_module({})
+        return self._modules[key]
+
+    def compiled(self, source: str | nodes.Template, path: str, package: str, within: str = "") -> Any:
+        """A template with the names of its package; `within`: the one that has the macros which it is."""
         code = self.env.compile(source, name=path, filename=path)
-        return self.env.template_class.from_code(self.env, code, self.env.make_globals(self.names(package)), None)
+        return self.env.template_class.from_code(self.env, code, self.env.make_globals(self.names(package, within)), None)
 
     def macro(self, package: str, name: str) -> Macro | None:
         """The macro that a name means within a package: its own, the project's, then dbt's."""
@@ -246,16 +252,17 @@ class Session:
 
     # --- names ---
 
-    def names(self, package: str) -> dict[str, Any]:
-        """What a template of this package can read."""
-        if package not in self._globals:
+    def names(self, package: str, within: str = "") -> dict[str, Any]:
+        """What a template of this package can read, or a macro of the package `within` that it calls."""
+        key = (package, within or package)
+        if key not in self._globals:
             found = self._built_in(package)
-            for owner in ("dbt", *([self.root] if self.root != package else []), package):
+            for owner in reversed(dict.fromkeys([package, self.root, key[1], "dbt"])):
                 found.update({name: MacroCall(self, macro) for name, macro in self.macros.get(owner, {}).items()})
             for owner, macros in self.macros.items():
                 found[owner] = t.Macros(**{name: MacroCall(self, macro) for name, macro in macros.items()})
-            self._globals[package] = found
-        return self._globals[package]
+            self._globals[key] = found
+        return self._globals[key]
 
     def _built_in(self, package: str) -> dict[str, Any]:
         found: dict[str, Any] = {
