@@ -25,6 +25,7 @@ from interlock.machines.evidence import (
     Read,
     ReceiptBody,
     Shrink,
+    SourceSeen,
     Span,
     Watermark,
 )
@@ -53,6 +54,7 @@ def receipt_body(
     answers: Answers,
     shape: tuple[Column, ...],
     before: ReceiptBody | None,
+    sources: tuple[SourceSeen, ...],
 ) -> ReceiptBody:
     """The body of the attempt's receipt.
 
@@ -64,6 +66,7 @@ def receipt_body(
         answers: rows that each statement gave, by role; a check that raised is not among them.
         shape: columns of the relation as it now stands.
         before: body of the head's receipt, where there is one.
+        sources: of the item, as they were read.
     """
     look = _struct(answers, "look")
     delta_look = _struct(answers, "look_delta")
@@ -95,7 +98,7 @@ def receipt_body(
         engine=before.engine if before is not None and item.action in ("move", "drop") else setting.engine,
         statements=digest_of("statements", [statement.digest for statement in item.statements]),
         reads=before.reads if before is not None and item.action in ("move", "drop") else _reads(item, answers),
-        sources=before.sources if before is not None and item.action in ("move", "drop") else item.sources,
+        sources=before.sources if before is not None and item.action in ("move", "drop") else sources,
         head=_head(item, answers),
         applied=tuple(Applied(role=role, rows=touched[role] if answers[role] else None) for role in answers if role in touched),
         shape=shape,

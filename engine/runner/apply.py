@@ -27,6 +27,7 @@ from interlock.engine.runner.authority import Sight, demand, look
 from interlock.engine.runner.bench import Attempt
 from interlock.engine.runner.carry import Carried, Order, carry_out
 from interlock.engine.runner.ground import Ground, discover
+from interlock.engine.runner.marks import Marks
 from interlock.engine.runner.planning import Planned, load, make_plan, save
 from interlock.engine.runner.selection import Request
 from interlock.engine.runner.settle import Settled, settle_all
@@ -194,9 +195,12 @@ def run(
             return Applied(run=None, planned=planned, carried=None, settled=tuple(settled), authority=sight.finding)
         if saved is None:
             save(ground.directory, planned)
+        unbroken = saved is None and place.session is not None
         found = differences_now(place, planned, sight)
         sight = _founded(place, sight, planned.body, found)
-        return carry_on(place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is, reason=reason)
+        return carry_on(
+            place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is, unbroken=unbroken, reason=reason
+        )
 
 
 def demand_no_doubt(settled: list[Settled]) -> None:
@@ -362,8 +366,12 @@ def carry_on(
     *,
     continues: str | None = None,
     reason: str = "",
+    unbroken: bool = False,
 ) -> Applied:
-    """Carry a sealed plan out; with `continues`, what no run of it has checkpointed yet."""
+    """Carry a sealed plan out; with `continues`, what no run of it has checkpointed yet.
+
+    With `unbroken`, it was made while this session had the database.
+    """
     body, ledger, session = planned.body, place.ledger, place.session
     assert body is not None
     assert ledger is not None
@@ -414,6 +422,7 @@ def carry_on(
         sync=ledger.sync,
         tip=lambda: ledger.tip,
         progress=progress,
+        marks=Marks(ground.project, ground.target, body.sources, session, catalog, unbroken=unbroken),
         stop=place.stop,
         redact=ground.redact,
         begun=lambda: planned_is(body),

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from interlock.engine.planner.plan import Item
 from interlock.engine.runner.answers import Setting
 from interlock.engine.warehouse.protocol import HeadRow, Session
-from interlock.machines.evidence import Evidence, Found, ReceiptBody, RefuseEvidence, SourceVerdict, TargetSeen, Verdict
+from interlock.machines.evidence import Evidence, Found, ReceiptBody, RefuseEvidence, SourceSeen, SourceVerdict, TargetSeen, Verdict
 from interlock.machines.model_run import ModelRun
 from interlock.machines.records import Record
 
@@ -54,6 +54,8 @@ class Bench:
     """State of every item of the plan, by key."""
     said: Callable[[str], tuple[SourceVerdict, ...]] = lambda _: ()
     """What a source says in this run; the first reader asks, and everybody gets that answer."""
+    as_read: Callable[[tuple[SourceSeen, ...]], tuple[SourceSeen, ...]] = lambda seen: seen
+    """Sources of an item as they were read: without a mark where it is not the planned one any more."""
     rows_of: Callable[[str], int | None] = lambda _: None
     """About how many rows a source has, where that is known."""
     pause: Callable[[float], None] = time.sleep

@@ -10,6 +10,7 @@ from typing import Literal
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.runner.answers import Setting
 from interlock.engine.runner.bench import Attempt, Bench
+from interlock.engine.runner.marks import Marks
 from interlock.engine.runner.schedule import Work, keys, run_all
 from interlock.engine.runner.seal import close_run
 from interlock.engine.runner.sources import Sources
@@ -83,6 +84,8 @@ class Order:
     """The run of this plan that this one goes on from."""
     done: frozenset[str] = frozenset()
     """Items that runs of this plan have checkpointed; the scope is the rest."""
+    marks: Marks
+    """Of the plan's sources, as they are read."""
     redact: Callable[[str], str] = str
     begun: Callable[[], None] = lambda: None
     """Told when the run is running: a run that is refused before has begun nothing."""
@@ -229,6 +232,7 @@ def _bench(order: Order, items: Mapping[str, object], states: dict[str, str], wr
         attempt_number=order.attempt_number,
         states=states,
         said=Sources(order.body.sources, order.session, order.now, order.redact).said,
+        as_read=order.marks.as_read,
         rows_of=lambda source: _rows_of(order.catalog, source),
         redact=order.redact,
     )

@@ -201,7 +201,9 @@ def _body(attempt: Attempt, anchor: str, answers: Mapping[str, Sequence[Row]], s
     pinned = attempt.machine.pinned
     assert pinned is not None
     before = attempt.bench.bodies.get(attempt.item.renamed_from or attempt.item.head_model)
-    return receipt_body(attempt.bench.setting, attempt.item, pinned, anchor, answers, shape, before)
+    return receipt_body(
+        attempt.bench.setting, attempt.item, pinned, anchor, answers, shape, before, attempt.bench.as_read(attempt.item.sources)
+    )
 
 
 def _with_reason(body: ReceiptBody, role: str, said: str) -> ReceiptBody:
