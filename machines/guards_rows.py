@@ -142,9 +142,12 @@ def _shrunk(pinned: BootstrapEvidence, model: str, shrink: Shrink) -> Iterator[R
     remedy = f"look at the source; if it is right, plan with `--allow-shrink {model}`"
     if shrink.rows_after == 0 and shrink.rows_before != 0:
         yield Refuses("G539", f"`{pinned.action}` would leave no rows where there were {shrink.rows_before}", remedy)
-    if shrink.missing != 0:
-        because = f"the old range would be cut: it had {_range(shrink.before)}, and the new rows have {_range(shrink.after)}"
+    elif shrink.compared == "rows" and shrink.rows_after < shrink.rows_before:
+        because = f"`{pinned.action}` would leave {shrink.rows_after} rows where there were {shrink.rows_before}, and it has no column any more that tells which"
         yield Refuses("G539", because, remedy)
+    if shrink.missing != 0:
+        new = f"have {_range(shrink.after)}" if shrink.after is not None else "begin after that, or end before it"
+        yield Refuses("G539", f"the old range would be cut: it had {_range(shrink.before)}, and the new rows {new}", remedy)
 
 
 def _range(watermark: Watermark | None) -> str:

@@ -69,6 +69,8 @@ class Shrink(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     missing: int
     """Values of the old watermark's range that the new rows do not have."""
     permission: Literal["allowed", "not_allowed"]
+    compared: Literal["range", "rows"] = "range"
+    """rows: the new relation has no column of the old range, so that all that can be told is how many rows it has."""
 
 
 class ColumnAdded(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

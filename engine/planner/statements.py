@@ -15,7 +15,7 @@ from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, extend, same, snapshot, write
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
 from interlock.engine.warehouse.protocol import Statement
-from interlock.machines.evidence import Head, Missing, Present, ReceiptBody
+from interlock.machines.evidence import Head, Missing, Present, ReceiptBody, Watermark
 
 
 def statements_of(
@@ -250,24 +250,23 @@ def _look(
     promised = [promise.column for promise in model.contract if promise.nulls == "forbidden"]
     probes = [probe for check in checks if (probe := check_sql.probe(check, rel, frame.as_of)) is not None]
     own = [statement for check in checks if (statement := check_sql.statement(check, rel)) is not None]
-    if relation_kind(model) == "view" and not promised and not probes:
+    asked = _shrink_is_asked(model, choice, body)
+    if relation_kind(model) == "view" and not promised and not probes and not asked:
         return own
     whole = choice.action in ("create", "replace", "convert", "adopt")
     valid = _validity_cursor(model)
-    old = body.watermark if body is not None and _shrink_is_asked(model, choice, body) else None
     keyed = [] if model.kind != "incremental" or not whole else list(key_of(model))
     if model.kind == "snapshot" and choice.action in ("create", "replace", "convert"):
         keyed = list(key_of(model))
     ends = valid if model.kind == "snapshot" else cursor
     width = model.file.partition if isinstance(model.file, ModelFile) and strategy_of(model) == "partition" and whole else None
-    same = old is not None and ends is not None and old.type == ends.type and old.column.lower() in ("", ends.column.lower())
     # A range that is empty now would let each run that follows begin, and delete, one range earlier.
     standing = body.watermark if body is not None and choice.action == "replace_range" else None
     statement = write.look(
         rel,
         not_null=promised,
         cursor=ends if (whole or model.kind == "snapshot" or strategy_of(model) == "partition") else None,
-        old=(old.low, old.high) if old is not None and same else None,
+        old=_old_range(model, body.watermark, ends) if body is not None and asked else None,
         key=keyed,
         width=width,
         probes=probes,
@@ -275,6 +274,20 @@ def _look(
         content=relation_kind(model) == "table" and (whole or (extends and body is not None and body.fingerprint is None)),
     )
     return [statement, *own]
+
+
+def _old_range(model: CompiledModel, old: Watermark | None, ends: write.Cursor | None) -> write.OldRange | None:
+    """The range that stands there, in a column that the new rows have as well: their own watermark, or the one that was it."""
+    if old is None:
+        return None
+    if ends is not None and old.type == ends.type and old.column.lower() in ("", ends.column.lower()):
+        column = ends.column
+    else:
+        kept = [each for each in model.columns if each.name.lower() == old.column.lower() and each.type == old.type]
+        if not kept:
+            return None
+        column = kept[0].name
+    return write.OldRange(column=column, type=old.type, low=old.low, high=old.high)
 
 
 def _validity_cursor(model: CompiledModel) -> write.Cursor | None:

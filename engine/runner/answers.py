@@ -316,17 +316,25 @@ def _shrink(
     before: ReceiptBody | None,
 ) -> Shrink | None:
     anew = is_made_anew(item.action, before, f"{item.schema}.{item.relation}")
-    if item.full_refresh != "asked" or before is None or not anew or item.relation_kind != "table":
+    if item.full_refresh != "asked" or before is None or not anew or item.relation_kind == "none":
         return None
     rows_before = _int(counted.get("rows"))
     return Shrink(
         rows_before=rows_before if rows_before is not None else pinned.head.rows or 0,
-        rows_after=rows_after or 0,
+        rows_after=(rows_after if item.relation_kind == "table" else _int(look.get("rows"))) or 0,
         before=before.watermark,
-        after=watermark,
+        after=watermark if _is_of_the_same(watermark, before.watermark) else None,
         missing=int(look.get("missing") or 0),
         permission=item.shrink,
+        compared="rows" if before.watermark is not None and "missing" not in look else "range",
     )
+
+
+def _is_of_the_same(after: Watermark | None, before: Watermark | None) -> bool:
+    """Whether two watermarks are of one column, so that one range can be held beside the other."""
+    if after is None or before is None:
+        return True
+    return after.type == before.type and before.column.lower() in ("", after.column.lower())
 
 
 def _print(seen: Mapping[str, Any], engine: str) -> Fingerprint:

@@ -195,6 +195,15 @@ def test_a_full_refresh_takes_nothing_away_unless_it_is_allowed_to(
     assert codes(pinned("replace", s.TABLE, s.HEAD), body) == expected
 
 
+@pytest.mark.parametrize(
+    ("after", "permission", "expected"), [(9, "not_allowed", {"G539"}), (10, "not_allowed", set()), (9, "allowed", set())]
+)
+def test_where_no_column_tells_of_the_old_range_fewer_rows_are_a_loss(after: int, permission: Any, expected: set[str]) -> None:
+    shrink = Shrink(rows_before=10, rows_after=after, before=s.WATERMARK, after=None, missing=0, permission=permission, compared="rows")
+    body = written("replace", ("drop", "create"), s.HEAD, shrink=shrink)
+    assert codes(pinned("replace", s.TABLE, s.HEAD), body) == expected
+
+
 PRINT = Fingerprint(rows=10, sum="1", xor="2", engine="2.0.1")
 
 

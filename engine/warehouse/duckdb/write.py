@@ -202,6 +202,20 @@ def fingerprint(role: Literal["print_before", "print_after", "print_all"], rel: 
     return Statement(role=role, text=text)
 
 
+class OldRange(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Ends of the watermark of what is made anew, as text of `type`, and the column of the new rows that is asked for them."""
+
+    column: str
+    type: str
+    low: str
+    high: str
+
+    def missing(self) -> str:
+        """How many of the two ends the new rows do not reach."""
+        name, low, high = (identifier(self.column), *(f"CAST({string(end)} AS {self.type})" for end in (self.low, self.high)))
+        return f"CAST(coalesce(min({name}) > {low}, TRUE) AS INTEGER) + CAST(coalesce(max({name}) < {high}, TRUE) AS INTEGER)"
+
+
 class Probe(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A question in the one aggregate query: its name in the answer, and an expression over the relation."""
 
@@ -214,7 +228,7 @@ def look(
     *,
     not_null: Sequence[str],
     cursor: Cursor | None,
-    old: tuple[str, str] | None,
+    old: OldRange | None,
     key: Sequence[str],
     width: str | None,
     probes: Sequence[Probe],
@@ -227,7 +241,7 @@ def look(
         rel: quoted name of the relation.
         not_null: columns whose nulls are counted.
         cursor: of an incremental made whole, for its watermark.
-        old: watermark ends of what a full refresh replaces: how many of the two are missed.
+        old: the range of what is made anew, where the new rows have a column for it.
         key: of an incremental made whole, for nulls and doubles.
         width: of a partition model made whole: where its first covered range begins.
         probes: simple checks.
@@ -244,12 +258,8 @@ def look(
         fields += [f"'null_sample': {sample_of(list(key) or [cursor.column], f'{cursor.name} IS NULL')}"]
     if cursor is not None and width is not None:
         fields.append(f"'low_bucket': CAST({bucket(f'min({cursor.name})', width, cursor.type)} AS VARCHAR)")
-    if cursor is not None and old is not None:
-        low, high = old
-        fields.append(
-            f"'missing': CAST(coalesce(min({cursor.name}) > {cursor.at(low)}, TRUE) AS INTEGER) "
-            f"+ CAST(coalesce(max({cursor.name}) < {cursor.at(high)}, TRUE) AS INTEGER)"
-        )
+    if old is not None:
+        fields.append(f"'missing': {old.missing()}")
     if key:
         nulls = " OR ".join(f"{identifier(name)} IS NULL" for name in key)
         fields += [
