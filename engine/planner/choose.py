@@ -62,6 +62,9 @@ def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
     row = _row(desk, model, seen)
     if desk.options.adopt == model.name:
         return _adopt(model, seen)
+    taken = _promise_taken(desk, model, row, seen)
+    if taken is not None:
+        return taken
     match row.decision:
         case "create":
             return _first_time(desk, model)
@@ -87,6 +90,34 @@ def choose(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
             return refuse(row, f"{row.how}: {why}" if why else row.how, model=model.name)
         case "proceed" | "settle" | "attempt_absent":
             return _known(desk, model, changing)
+
+
+def _promise_taken(desk: Desk, model: CompiledModel, row: ModelRow, seen: RelationSeen | None) -> Choice | None:
+    """A protected column that what is to be written would not have, wherever it is written: where it stood, elsewhere, or anew."""
+    body = _last_written(desk, model)
+    stood = row.decision == "refuse" and seen is not None and earlier_of(desk, model) is not None
+    if body is None or body.kind == "none" or (row.decision == "refuse" and not stood):
+        return None
+    names = {column.name.lower() for column in model.columns}
+    lost = [name for name in body.protected if name.lower() not in names]
+    if not lost:
+        return None
+    of = "it" if body.model == model.name else f"`{body.model}`"
+    return refuse(
+        "C305",
+        f"protected column `{lost[0]}` would disappear: {of} was last written under that promise",
+        "keep it; if it may really go, run once with `protected` taken out of the contract, and take the column out then",
+    )
+
+
+def _last_written(desk: Desk, model: CompiledModel) -> ReceiptBody | None:
+    """The newest receipt of the relation that the model goes on with: its own, or under its former name, as long as it has none."""
+    if desk.facts.head(model.name).token is not None:
+        return desk.facts.body(model.name)
+    old = model.file.renamed_from
+    if not old or old in desk.compiled.models or desk.facts.head(old).token is None:
+        return None
+    return desk.facts.body(old)
 
 
 def _row(desk: Desk, model: CompiledModel, seen: RelationSeen | None) -> ModelRow:
@@ -296,14 +327,6 @@ def _known(desk: Desk, model: CompiledModel, changing: Mapping[str, Changing]) -
     body = desk.facts.body(model.name)
     if body is None:
         return refuse("P425", "the receipt of its head could not be read", "see `interlock status`")
-    names = {column.name.lower() for column in model.columns}
-    lost = [name for name in body.protected if name.lower() not in names]
-    if lost:
-        return refuse(
-            "C305",
-            f"protected column `{lost[0]}` would disappear: it stands there under that promise",
-            "keep it; if it may really go, run once with `protected` taken out of the contract, and take the column out then",
-        )
     if model.name in desk.options.full_refresh:
         stopped = _full_refresh_refused(desk, model)
         anew: Action = "replace" if body.materialized == model.kind else "convert"
