@@ -150,6 +150,8 @@ class Expressions:
         child = tree["child"]
         if self.json(child, env) and not is_text_type(tree):
             return False
+        if str(tree.get("type_expr", {}).get("type_name", "")).upper() == "VARIANT" and not self._is_scalar(child, env):
+            return False  # of a UNION it is null where the member is
         return self.never_null(child, env)
 
     def _same_kinds(self, trees: list[Tree], env: Env) -> bool:
@@ -410,15 +412,16 @@ class Expressions:
         return NO_FACTS
 
     def _is_scalar(self, tree: Tree, env: Env) -> bool:
-        """Whether it is surely no list: `[1] || NULL` is not null, `'a' || NULL` is."""
+        """Whether it is surely no list, and no union: `[1] || NULL` is not null, `'a' || NULL` is."""
         if tree.get("type") == "VALUE_CONSTANT":
             return is_value(tree)
         if tree.get("type") == "OPERATOR_CAST":
-            return "[" not in str(tree.get("type_expr")).replace("[]", "").replace("[{", "")
+            kind = str(tree.get("type_expr")).replace("[]", "").replace("[{", "")
+            return "[" not in kind and "union" not in kind.lower()
         if tree.get("type") == "FUNCTION" and tree.get("function_name") in {"+", "-", "*", "/", "||"}:
             return any(self._is_scalar(argument, env) for argument in arguments_of(tree))
         found = find(tree.get("column_names", []), env) if tree.get("type") == "COLUMN_REF" else None
-        return isinstance(found, Column) and found.type is not None and not any(mark in found.type for mark in ("[", "JSON", "VARIANT"))
+        return isinstance(found, Column) and found.type is not None and not any(mark in found.type for mark in ("[", "JSON", "VARIANT", "UNION"))
 
     # --- keys and kinds -------------------------------------------------------------------------------------------------
 

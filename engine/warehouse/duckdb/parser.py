@@ -45,6 +45,8 @@ _AT_ONCE: Final = 50
 # fast as a look behind.
 _PLACE_AFTER: Final = re.compile(r',"query_location(?:_length)?":\d+')
 _PLACE_FIRST: Final = re.compile(r'\{"query_location(?:_length)?":\d+,?')
+_CALL: Final = re.compile(r'(\w+)"?\(')
+"""What is called in a text of the engine's own, in which a name stands right before its bracket."""
 _LEVELS_MAX = 20_000
 
 _ahead: dict[str, Future[dict[str, str]]] = {}
@@ -104,6 +106,7 @@ class Functions(NamedTuple):
     """What the engine says of its own functions, all names in small letters."""
 
     aggregates: frozenset[str]
+    """Those that make one value of many rows; among them macros of its own that call one, such as `json_group_array`."""
     unstable: frozenset[str]
     """Those that are not `CONSISTENT`."""
     names: frozenset[str] = frozenset()
@@ -114,12 +117,26 @@ class Functions(NamedTuple):
 def functions() -> Functions:
     """Asked once in a process: it takes as long as binding fifty models."""
     with _connection().cursor() as cursor:
-        rows = cursor.execute("SELECT lower(function_name), function_type, stability FROM duckdb_functions() WHERE internal").fetchall()
+        rows = cursor.execute(
+            "SELECT lower(function_name), function_type, stability, macro_definition FROM duckdb_functions() WHERE internal"
+        ).fetchall()
+    aggregates = frozenset(name for name, kind, _, _ in rows if kind == "aggregate")
     return Functions(
-        aggregates=frozenset(name for name, kind, _ in rows if kind == "aggregate"),
-        unstable=frozenset(name for name, _, stability in rows if stability not in {None, "CONSISTENT"}),
-        names=frozenset(name for name, _, _ in rows),
+        aggregates=aggregates | _calling(aggregates, [(name, text) for name, kind, _, text in rows if kind == "macro"]),
+        unstable=frozenset(name for name, _, stability, _ in rows if stability not in {None, "CONSISTENT"}),
+        names=frozenset(name for name, _, _, _ in rows),
     )
+
+
+def _calling(wanted: frozenset[str], macros: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Names of macros that call one of these, directly or by way of another macro."""
+    calls = [(name, frozenset(_CALL.findall(text.lower()))) for name, text in macros]
+    found: frozenset[str] = frozenset()
+    while True:
+        more = frozenset(name for name, called in calls if called & (wanted | found))
+        if more == found:
+            return found
+        found = more
 
 
 @contextlib.contextmanager
