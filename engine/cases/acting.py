@@ -24,7 +24,6 @@ from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.heads import taken
 from interlock.engine.runner.planning import Planned
 from interlock.engine.runner.selection import Request
-from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen, WarehouseError
@@ -203,15 +202,7 @@ def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], heads:
     else:
         if not isinstance(sight.ledger, LedgerAbsent):
             _set_aside(ground, "foreign" if isinstance(sight.ledger, LedgerWhole) else "broken")
-        place.ledger = genesis.begin(
-            ground.directory,
-            project=ground.project.id,
-            target=ground.target.name,
-            warehouse=warehouse,
-            clock=ground.clock,
-            actor=ground.actor,
-            version=VERSION,
-        )
+        place.begin_ledger(warehouse)
         ledger_id = _ledger_id(place)
     evidence = AcceptEvidence(
         project=ground.project.id,
@@ -325,9 +316,7 @@ def _drop(place: Site, found: list[RelationSeen], reason: str) -> None:
     else:
         if isinstance(sight.ledger, LedgerBroken | LedgerUnreadable):
             _set_aside(ground, "broken")
-        place.ledger = genesis.begin(
-            ground.directory, project=ground.project.id, target=ground.target.name, warehouse=None, clock=ground.clock, actor=ground.actor, version=VERSION
-        )  # fmt: skip
+        place.begin_ledger()
     evidence = ResetEvidence(
         project=ground.project.id, target=ground.target.name, relations=tuple(f"{seen.schema}.{seen.name}" for seen in found), reason=reason
     )

@@ -84,6 +84,20 @@ class Site:
         self.ledger.cut_torn(ground.project.id)
         return self.ledger
 
+    def begin_ledger(self, warehouse: str | None = None) -> Ledger:
+        """A new ledger of this project and target, with its first record on disk; `warehouse`: the id that it is for, if that is known."""
+        ground = self.ground
+        self.ledger = genesis.begin(
+            ground.directory,
+            project=ground.project.id,
+            target=ground.target.name,
+            warehouse=warehouse,
+            clock=ground.clock,
+            actor=ground.actor,
+            version=VERSION,
+        )
+        return self.ledger
+
     def use_macros(self, macros: Callable[[], tuple[str, ...]]) -> None:
         """Give the opened database these macros; where there is none yet, nobody has to know them.
 
@@ -254,15 +268,7 @@ def _founded(place: Site, sight: Sight, body: PlanBody, found: tuple[Difference,
     if found:
         raise Refused(*(finding_of(each) for each in found))
     if decision == "fresh":
-        place.ledger = genesis.begin(
-            ground.directory,
-            project=ground.project.id,
-            target=ground.target.name,
-            warehouse=None,
-            clock=ground.clock,
-            actor=ground.actor,
-            version=VERSION,
-        )
+        place.begin_ledger()
     elif place.ledger is None:
         place.open_ledger(sight)
     if place.session is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
 
 from interlock.engine import faults
@@ -113,31 +114,18 @@ class DuckDBTransaction:
         if self._cursors.interrupted.is_set():
             self._state = "dead"
             raise interrupted()
-        try:
+        with self._or_dead():
             faults.point(f"warehouse.{statement.role}.before")
             with self._gate.open():
                 answer = fetch(self._cursor, statement.text, parameters)
             faults.point(f"warehouse.{statement.role}.after")
-        except DRIVER_ERRORS as error:
-            self._state = "dead"
-            raise classify(error) from error  # type: ignore[arg-type]
-        except BaseException:
-            self._state = "dead"
-            raise
         return answer
 
     def columns(self, schema: str, name: str) -> tuple[Column, ...]:
         """Columns of a relation as this transaction sees it."""
         self._demand_open()
-        try:
-            with self._gate.open():
-                found = signature(self._cursor, f"FROM {relation(schema, name)}")
-        except DRIVER_ERRORS as error:
-            self._state = "dead"
-            raise classify(error) from error  # type: ignore[arg-type]
-        except BaseException:
-            self._state = "dead"
-            raise
+        with self._or_dead(), self._gate.open():
+            found = signature(self._cursor, f"FROM {relation(schema, name)}")
         return tuple(Column(name=column, type=str(type_)) for column, type_ in zip(*found, strict=True))
 
     def commit(self, *permits: CommitPermit) -> None:
@@ -154,18 +142,12 @@ class DuckDBTransaction:
         if {permit.anchor for permit in permits} != self._receipts.keys():
             self._state = "dead"
             raise WarehouseError("a model of this transaction has no permit", kind="permanent", scope="transaction", code="W612")
-        try:
+        with self._or_dead():
             self._check_file()
             faults.point("warehouse.alive.before")
             with self._gate.open():
                 fetch(self._cursor, _ALIVE, None)
             faults.point("warehouse.commit.before")
-        except DRIVER_ERRORS as error:
-            self._state = "dead"
-            raise classify(error) from error  # type: ignore[arg-type]
-        except BaseException:
-            self._state = "dead"
-            raise
         if self._cursors.interrupted.is_set():
             self._state = "dead"
             raise interrupted()
@@ -214,6 +196,18 @@ class DuckDBTransaction:
             raise
         self._delta = False
         self._give_back()
+
+    @contextmanager
+    def _or_dead(self) -> Iterator[None]:
+        """For what the engine is asked before COMMIT: after any error of it, nothing more is run here and nothing is committed."""
+        try:
+            yield
+        except DRIVER_ERRORS as error:
+            self._state = "dead"
+            raise classify(error) from error  # type: ignore[arg-type]
+        except BaseException:
+            self._state = "dead"
+            raise
 
     def _demand_open(self) -> None:
         if self._state != "open":
