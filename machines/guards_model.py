@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from interlock.machines.actions import KEEPS
 from interlock.machines.evidence import (
     BootstrapEvidence,
     CheckpointEvidence,
@@ -19,9 +20,6 @@ from interlock.machines.evidence import (
 )
 from interlock.machines.guards import HOLDS, Answer, Refuses, guard, refuses, unless
 from interlock.machines.records import Record
-
-EXTENDS: frozenset[str] = frozenset({"append", "merge", "replace_range", "snapshot", "recheck"})
-"""Actions after which the relation still is the one that stood there, with the columns that it had."""
 
 
 class Confirmation(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -116,7 +114,7 @@ def _target_against(evidence: BootstrapEvidence) -> Iterator[Refuses]:
     else:
         if (planned.kind, planned.token) != (seen.kind, seen.token):
             yield Refuses("G512", f"planned: {_described(planned)}; found: {_described(seen)}", again)
-        if evidence.action in EXTENDS and planned.kind == "table" and planned.columns != seen.columns:
+        if evidence.action in KEEPS and planned.kind == "table" and planned.columns != seen.columns:
             because = f"columns planned: {_columns(planned)}; found: {_columns(seen)}"
             yield Refuses("G512", because, again)
 

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from interlock.machines.actions import ADDS
 from interlock.machines.case import Publication, asked
 from interlock.machines.evidence import BootstrapEvidence, Column, Delta, ReceiptBody, Shrink, Watermark
 from interlock.machines.guards import REPORT, Answer, Refuses, guard
-from interlock.machines.guards_write import WRITTEN_BY_DELTA
 
 _AGAIN: Final = "plan again"
 
@@ -113,7 +113,7 @@ _QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
 def _delta_against(pinned: BootstrapEvidence, body: ReceiptBody) -> Iterator[Refuses]:
     delta = body.delta
     if delta is None:
-        if pinned.action in WRITTEN_BY_DELTA:
+        if pinned.action in ADDS:
             yield Refuses("G524", f"nothing is known of the delta that `{pinned.action}` wrote", REPORT)
     else:
         yield from _unasked(pinned, delta)

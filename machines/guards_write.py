@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, assert_never
 
+from interlock.machines.actions import ADDS, KEEPS, MAKES
 from interlock.machines.case import Publication, asked
 from interlock.machines.evidence import (
     Absent,
@@ -21,11 +22,6 @@ from interlock.machines.evidence import (
 )
 from interlock.machines.guards import HOLDS, REPORT, Answer, Refuses, guard, refuses
 
-WRITTEN_BY_DELTA: Final = frozenset({"append", "merge", "replace_range", "snapshot"})
-"""Actions that stage a delta and add it to what stands there."""
-
-_KEEPS: Final = WRITTEN_BY_DELTA | {"recheck"}
-_MAKES: Final = frozenset({"create", "replace", "convert"})
 _CARRIES_READS: Final = frozenset({"move", "drop"})
 _AGAIN: Final = "plan again"
 _BY_HAND: Final = "it was changed by hand: `interlock adopt MODEL` takes it as it is, `--full-refresh MODEL` makes it anew"
@@ -112,9 +108,9 @@ def _target_against(pinned: BootstrapEvidence, body: ReceiptBody) -> Iterator[Re
         return
     action = pinned.action
     stood = pinned.target
-    if action in _MAKES:
+    if action in MAKES:
         yield from _made(action, stood, roles)
-    elif action in _KEEPS:
+    elif action in KEEPS:
         yield from _kept(action, stood, pinned.head, body, roles)
     elif action == "drop":
         yield from _demanded(roles, "drop")
@@ -145,7 +141,7 @@ def _kept(action: str, stood: Missing | Present, head: Head, body: ReceiptBody, 
     yield from _forbidden(roles, "create", "drop")
     if isinstance(stood, Missing):
         yield Refuses("G523", f"nothing stood there for `{action}`", _AGAIN)
-    elif action in WRITTEN_BY_DELTA and stood.kind != "table":
+    elif action in ADDS and stood.kind != "table":
         yield Refuses("G523", f"a {stood.kind} stood there, which `{action}` cannot extend", _AGAIN)
     if head.rows is not None and body.rows_before != head.rows:
         because = f"the relation had {body.rows_before} {'row' if body.rows_before == 1 else 'rows'}, and its last receipt says {head.rows}"

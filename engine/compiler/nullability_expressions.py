@@ -421,7 +421,11 @@ class Expressions:
         if tree.get("type") == "FUNCTION" and tree.get("function_name") in {"+", "-", "*", "/", "||"}:
             return any(self._is_scalar(argument, env) for argument in arguments_of(tree))
         found = find(tree.get("column_names", []), env) if tree.get("type") == "COLUMN_REF" else None
-        return isinstance(found, Column) and found.type is not None and not any(mark in found.type for mark in ("[", "JSON", "VARIANT", "UNION"))
+        return (
+            isinstance(found, Column)
+            and found.type is not None
+            and not any(mark in found.type for mark in ("[", "JSON", "VARIANT", "UNION"))
+        )
 
     # --- keys and kinds -------------------------------------------------------------------------------------------------
 

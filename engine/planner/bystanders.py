@@ -9,8 +9,7 @@ from interlock.engine.planner.choice import Choice, Desk, columns_left, refuse
 from interlock.engine.planner.facts import same_columns
 from interlock.engine.warehouse.duckdb.dependents import Place, bindable, names_in
 from interlock.engine.warehouse.protocol import RelationSeen
-
-MAKES = frozenset({"create", "replace", "convert"})
+from interlock.machines.actions import MAKES
 
 
 def made_again(desk: Desk, model: CompiledModel, choice: Choice, chosen: Mapping[str, Choice]) -> Choice:

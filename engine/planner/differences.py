@@ -12,10 +12,11 @@ from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb.dependents import Place, bindable, names_in
 from interlock.engine.warehouse.protocol import Catalog, HeadRow
 from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.actions import KEEPS, MAKES
 from interlock.machines.evidence import Column, Difference, Missing
 from interlock.machines.records import Record
 
-EXTENDS = frozenset({"append", "merge", "replace_range", "snapshot", "recheck", "no_op"})
+_STANDS = KEEPS | {"no_op"}
 
 
 class Now(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -158,7 +159,7 @@ def _item(item: Item, now: Now) -> list[Difference]:
     elif seen.kind != item.target.kind or seen.token != item.target.token:
         there = f"{seen.kind} with token {(seen.token or 'none')[:12]}"
         found.append(Difference(code="P408", subject=f"{item.schema}.{item.relation}", planned=planned, found=there, remedy=AGAIN))
-    elif item.action in EXTENDS and not same_columns(seen.columns, item.target.columns):
+    elif item.action in _STANDS and not same_columns(seen.columns, item.target.columns):
         found.append(
             Difference(
                 code="P408",
@@ -185,7 +186,7 @@ def _views_since(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> lis
             leaves[schema.lower(), name.lower()] = f"{schema}.{name}"
     if not leaves:
         return []
-    changes = ("drop", "create", "replace", "convert", "move")
+    changes = MAKES | {"drop", "move"}
     handled = {(item.schema.lower(), item.relation.lower()) for item in body.items if item.action in changes}
     views = [view for place, view in now.catalog.relations.items() if view.kind == "view" and place not in {*handled, *leaves}]
     reading = [(view, names_in(view) & leaves.keys()) for view in views]

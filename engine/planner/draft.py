@@ -21,7 +21,7 @@ from interlock.engine.planner.gates import gated
 from interlock.engine.planner.items import build, source_seen
 from interlock.engine.planner.options import with_unused
 from interlock.engine.planner.orphans import after_drops, drops, orphans_of, place_of, settled, strays_of, tokens
-from interlock.engine.planner.plan import WRITES_ROWS, Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
+from interlock.engine.planner.plan import Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
 from interlock.engine.planner.renames import is_remade, moved, moves_in_place, renames
 from interlock.engine.planner.sources import freshness_checks, not_fresh, question_of, refused_by_sources, relied_on_in, source_checks_of
 from interlock.engine.planner.upstreams import moved_upstream
@@ -30,6 +30,7 @@ from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.protocol import RelationSeen, Statement
 from interlock.engine.warehouse.target import TargetConfig
+from interlock.machines.actions import MAKES, WRITES_ROWS
 from interlock.machines.evidence import CheckPin, Head
 from interlock.machines.records import Record
 
@@ -115,7 +116,7 @@ def draft(
         if choice.action != "no_op":
             planned.add(name)
         if choice.action in WRITES_ROWS or choice.action == "move":
-            changing[name] = "relation" if choice.action in ("create", "replace", "convert") else "rows"
+            changing[name] = "relation" if choice.action in MAKES else "rows"
     readers = readers_of(desk, chosen, gone)
     chosen.update(broken_views(desk, chosen, readers, frozenset(each.token for each in orphans)))
     extends = [name for name, choice in chosen.items() if choice.action in ("append", "merge", "replace_range") and not choice.backfill]
@@ -188,7 +189,7 @@ def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item]
     reads = tuple(sorted({*item.reads, *reached.models}))
     seen = {each.source: each for each in item.sources}
     upstreams = {name for name in reads if name in frame.planned} | ({model.name} if does else set())
-    return _replace(
+    return structs.replace(
         item,
         model=f"{model.name}{AFTER}",
         statements=tuple(statements),
@@ -203,12 +204,6 @@ def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item]
         head=item.head if not does else Head(),
         layer=max([item.layer, *(items[name].layer for name in reached.models if name in items)]) + 1,
     )
-
-
-def _replace(item: Item, **changes: object) -> Item:
-    import msgspec  # noqa: PLC0415 - one use
-
-    return msgspec.structs.replace(item, **changes)
 
 
 def _layers(items: list[Item]) -> tuple[tuple[str, ...], ...]:

@@ -11,13 +11,14 @@ from interlock.engine.planner.choice import VALIDITY, Choice, Desk, definition_m
 from interlock.engine.planner.cursors import held_for_want_of_an_end, open_ended, until_of
 from interlock.engine.planner.facts import head_of, target_of
 from interlock.engine.planner.frame import Frame, cursor_column, key_of, rows_checks, strategy_of, updated_at_column, validity_type
-from interlock.engine.planner.plan import WRITES_ROWS, Bounds, Item
+from interlock.engine.planner.plan import Bounds, Item
 from interlock.engine.planner.sources import freshness_checks, source_checks_of, warnings_of
 from interlock.engine.planner.statements import statements_of
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
 from interlock.engine.warehouse.protocol import HeadRow, RelationSeen, Statement
+from interlock.machines.actions import MAKES, WRITES_ROWS
 from interlock.machines.evidence import CheckPin, Column, Head, Missing, Present, ReceiptBody, SourceSeen, Span
 from interlock.machines.records import digest_of
 
@@ -40,7 +41,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
         return _plain(desk, model, choice, head, target)
     if choice.action == "create":
         target = Missing()
-    sets_token = choice.action in ("create", "replace", "convert", "adopt")
+    sets_token = choice.action in MAKES or choice.action == "adopt"
     token = token_of(frame.project, model.name, head.receipt, model.digests.definition) if sets_token else head.token
     bounds = _bounds(frame, model, choice, head)
     statements = statements_of(frame, model, choice, head, target, bounds, token if sets_token else None)
@@ -170,7 +171,7 @@ def _bounds(frame: Frame, model: CompiledModel, choice: Choice, head: Head) -> B
         span = Span(low=facts.range_low or "", high=facts.range_high or until or "")
         ranges = (span,)
         covered = facts.covered_backfill if choice.action == "replace_range" else (span,)
-    elif choice.action in ("create", "replace", "convert"):
+    elif choice.action in MAKES:
         covered = (Span(low="", high=until or ""),) if is_partition else ()
     elif is_partition and facts is not None:
         # No range is left where the plan's time, or the source, ends below the watermark: then an empty one is replaced by

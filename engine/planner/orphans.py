@@ -12,7 +12,6 @@ import msgspec
 
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.compiler.names import physical
-from interlock.engine.planner.bystanders import MAKES
 from interlock.engine.planner.choice import EXTENDED, Choice, Desk, refuse
 from interlock.engine.planner.choose import left_behind
 from interlock.engine.planner.facts import head_of
@@ -20,6 +19,7 @@ from interlock.engine.planner.items import drop_item
 from interlock.engine.planner.plan import Item
 from interlock.engine.warehouse.duckdb.dependents import Place, names_in
 from interlock.engine.warehouse.protocol import HeadRow, RelationSeen
+from interlock.machines.actions import MAKES
 from interlock.machines.evidence import Present, ReceiptBody
 
 

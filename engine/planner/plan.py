@@ -37,8 +37,6 @@ Action: TypeAlias = Literal[
     "refuse",
 ]
 
-WRITES_ROWS: frozenset[str] = frozenset({"create", "replace", "convert", "append", "merge", "replace_range", "snapshot"})
-
 
 class Refusal(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why the plan refuses a model."""

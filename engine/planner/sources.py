@@ -15,10 +15,11 @@ from interlock.engine.compiler.held import Unheld, held_field, unheld_of
 from interlock.engine.planner.asked import reached_by
 from interlock.engine.planner.checks import FUTURE_SECONDS_MAX, NOW, fresh_fields
 from interlock.engine.planner.choice import Choice, refuse
-from interlock.engine.planner.plan import WRITES_ROWS, SourceQuestion
+from interlock.engine.planner.plan import SourceQuestion
 from interlock.engine.project.exact import loss_of
 from interlock.engine.warehouse.duckdb.quoting import identifier
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
+from interlock.machines.actions import WRITES_ROWS
 from interlock.machines.evidence import SourceCheck, SourceVerdict, VerifyEvidence
 from interlock.machines.guards_source import source_cells_are_held, source_promises_hold, sources_are_fresh
 

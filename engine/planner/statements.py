@@ -15,6 +15,7 @@ from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, extend, same, snapshot, write
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
 from interlock.engine.warehouse.protocol import Statement
+from interlock.machines.actions import ADDS, MAKES
 from interlock.machines.evidence import Head, Missing, Present, ReceiptBody, Watermark
 
 
@@ -26,19 +27,19 @@ def statements_of(
     cursor = _cursor(bounds, choice)
     body = frame.desk.facts.body(model.name)
     content = isinstance(model.file, ModelFile) and model.file.guard == "content"
-    extends = choice.action in ("append", "merge", "replace_range", "snapshot")
+    extends = choice.action in ADDS
     statements: list[Statement] = [control.READ_HEADS]
     stands = choice.action in ("recheck", "adopt") and relation_kind(model) == "table"
     if extends or stands or (choice.action != "create" and _shrink_is_asked(model, choice, body)):
         statements.append(write.count_before(rel, content=content and extends))
     if extends:
         statements += _extend(frame, model, choice, head, rel, cursor, body)
-    elif choice.action in ("create", "replace", "convert"):
+    elif choice.action in MAKES:
         if isinstance(target, Present) and choice.action != "create":
             statements.append(write.drop(target.kind, rel))
         statements += _make(frame, model, rel, cursor, choice)
     statements += _look(frame, model, choice, rel, cursor, body, extends=extends)
-    if choice.action in ("create", "replace", "convert"):
+    if choice.action in MAKES:
         statements += _bind_dependents(frame, model)
     if token is not None:
         statements.append(write.comment(relation_kind(model), rel, model.description, token))
@@ -253,10 +254,10 @@ def _look(
     asked = _shrink_is_asked(model, choice, body)
     if relation_kind(model) == "view" and not promised and not probes and not asked:
         return own
-    whole = choice.action in ("create", "replace", "convert", "adopt")
+    whole = choice.action in MAKES or choice.action == "adopt"
     valid = _validity_cursor(model)
     keyed = [] if model.kind != "incremental" or not whole else list(key_of(model))
-    if model.kind == "snapshot" and choice.action in ("create", "replace", "convert"):
+    if model.kind == "snapshot" and choice.action in MAKES:
         keyed = list(key_of(model))
     ends = valid if model.kind == "snapshot" else cursor
     width = model.file.partition if isinstance(model.file, ModelFile) and strategy_of(model) == "partition" and whole else None

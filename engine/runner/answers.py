@@ -9,9 +9,10 @@ import msgspec
 
 from interlock.engine.planner.checks import PREFIX, because_of
 from interlock.engine.planner.facts import is_adopted, is_made_anew
-from interlock.engine.planner.plan import WRITES_ROWS, Item
+from interlock.engine.planner.plan import Item
 from interlock.engine.warehouse.duckdb.control import rows_touched
 from interlock.engine.warehouse.protocol import Row
+from interlock.machines.actions import ADDS, MAKES, WRITES_ROWS
 from interlock.machines.evidence import (
     Applied,
     BootstrapEvidence,
@@ -33,7 +34,6 @@ from interlock.machines.records import Record, digest_of
 
 FORMAT = 1
 _WRITES = frozenset({"drop", "create", "hold", "insert", "insert_ties", "merge", "delete", "close", "close_gone", "rename", "comment"})
-_EXTENDS = frozenset({"append", "merge", "replace_range", "snapshot"})
 
 Answers = Mapping[str, Sequence[Row]]
 
@@ -77,7 +77,7 @@ def receipt_body(
     rows_after = _int(look.get("rows")) if item.relation_kind == "table" else None
     watermark = _watermark(item, look, delta_look, pinned, before)
     counted = _struct(answers, "count_before")
-    fresh = item.action in ("create", "replace", "convert", "adopt")
+    fresh = item.action in MAKES or item.action == "adopt"
     changed = fresh or written + deleted + touched.get("close", 0) > 0 or any(role.startswith("add_column") for role in answers)
     moves_rows = item.action in WRITES_ROWS or item.action == "adopt"
     carried = before if before is not None and item.action in ("recheck", "move", "adopt", "drop") else None
@@ -172,7 +172,7 @@ def _ranges(item: Item, look: Mapping[str, Any], before: ReceiptBody | None) -> 
     if item.action == "drop":
         return ()
     if item.bounds is None or item.action not in WRITES_ROWS:
-        return before.ranges if before is not None and item.action not in ("create", "replace", "convert") else ()
+        return before.ranges if before is not None and item.action not in MAKES else ()
     if "low_bucket" not in look:
         return item.bounds.covered
     first = look["low_bucket"]
@@ -212,7 +212,7 @@ def _reads(item: Item, answers: Answers) -> tuple[Read, ...]:
 
 
 def _written(item: Item, touched: Mapping[str, int], look: Mapping[str, Any]) -> int:
-    if item.action in ("create", "replace", "convert"):
+    if item.action in MAKES:
         return int(look.get("rows") or 0) if item.relation_kind == "table" else 0
     return sum(touched.get(role, 0) for role in ("insert", "insert_ties", "merge"))
 
@@ -233,9 +233,9 @@ def _held(item: Item, touched: Mapping[str, int], delta_look: Mapping[str, Any])
 
 
 def _delta(item: Item, look: Mapping[str, Any], delta_look: Mapping[str, Any], answers: Answers, beyond: int | None) -> Delta | None:
-    if item.action in _EXTENDS:
+    if item.action in ADDS:
         seen, rows = delta_look, int(delta_look.get("rows") or 0)
-    elif item.action in ("create", "replace", "convert", "adopt") and item.kind in ("incremental", "snapshot"):
+    elif (item.action in MAKES or item.action == "adopt") and item.kind in ("incremental", "snapshot"):
         seen, rows = look, int(look.get("rows") or 0)
     else:
         return None
@@ -279,7 +279,7 @@ def _watermark(
     if item.kind not in ("incremental", "snapshot"):
         return None
     if seen.get("high") is None or seen.get("low") is None:
-        return carried if item.action in _EXTENDS else None
+        return carried if item.action in ADDS else None
     # The watermark of a snapshot is that of its versions.
     bounds = item.bounds if item.kind == "incremental" else None
     type_ = bounds.type if bounds is not None else item.columns[-1].type

@@ -213,7 +213,19 @@ def run(
         found = differences_now(place, planned, sight)
         sight = _founded(place, sight, planned.body, found)
         return carry_on(
-            place, planned, sight, found, settled, run_id, threads, fail_fast, review, progress, planned_is, unbroken=unbroken, reason=reason
+            place,
+            planned,
+            sight,
+            found,
+            settled,
+            run_id,
+            threads,
+            fail_fast,
+            review,
+            progress,
+            planned_is,
+            unbroken=unbroken,
+            reason=reason,
         )
 
 

@@ -15,14 +15,14 @@ from interlock.engine.runner.bench import Answer, Attempt, Bench, Effect
 from interlock.engine.runner.writing import abandon, fill, find, found_as, heads_wanted, move_of
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.protocol import WarehouseError
+from interlock.machines.actions import ADDS
 from interlock.machines.permits import CommitPermit
 
 TOGETHER_MAX = 16
 ROWS_MAX = 100_000
 """Of what a model reads: one that reads more, or nobody knows how much, is alone."""
 
-EXTENDS = frozenset({"append", "merge", "replace_range", "snapshot"})
-SHARING = EXTENDS | {"create", "replace"}
+SHARING = ADDS | {"create", "replace"}
 
 
 def is_small(item: Item, bench: Bench) -> bool:
@@ -39,7 +39,7 @@ def is_small(item: Item, bench: Bench) -> bool:
         return True
     rows = 0
     # What is extended is read too: for its keys, its watermark or its fingerprint.
-    for name in (*item.reads, *([item.model] if item.action in EXTENDS else [])):
+    for name in (*item.reads, *([item.model] if item.action in ADDS else [])):
         body = bench.bodies.get(name)
         if body is None:
             return False
