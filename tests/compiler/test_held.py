@@ -322,6 +322,25 @@ def test_a_type_that_keeps_another_gives_its_values_back(wanted: str) -> None:
             assert same, (found, wanted)
 
 
+@pytest.mark.parametrize(
+    ("found", "wanted", "kept"),
+    [
+        ("DATE", "TIMESTAMP", True),
+        ("DATE", "TIMESTAMP_S", True),
+        ("DATE", "TIMESTAMP WITH TIME ZONE", False),
+        ("TIMESTAMP", "DATE", False),
+        ("TIMESTAMP", "TIMESTAMP_NS", True),
+        ("TIMESTAMP_NS", "TIMESTAMP", False),
+        ("TIMESTAMP", "TIMESTAMP WITH TIME ZONE", False),
+        ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP", False),
+        ("TIMESTAMP WITH TIME ZONE", "DATE", False),
+    ],
+)
+def test_a_time_is_kept_with_its_digits_and_its_zone_or_not_at_all(found: str, wanted: str, kept: bool) -> None:
+    """The engine's casts there and back give the same where a zone was dropped and put in again."""
+    assert keeps(found, wanted) is kept
+
+
 def test_files_of_other_types_are_told(tmp_path: Path) -> None:
     with duckdb.connect() as connection:
         for name, query in {

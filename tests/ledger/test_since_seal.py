@@ -49,8 +49,10 @@ def sealed(story: Story, directory: Path, run: str, *, by: str | None = None) ->
 
 
 def keep_now(directory: Path) -> bool:
-    found = read(directory)
-    return keep(directory, whole(found).tip.sequence, records_min=1)
+    sequence = whole(read(directory)).tip.sequence
+    kept = keep(directory, sequence, records_min=1)
+    assert not kept or whole(read_since_seal(directory)).begins == sequence, "what was kept is what is gone on from"
+    return kept
 
 
 def answers(directory: Path, reading: Callable[[Path], LedgerRead]) -> dict[str, Any]:

@@ -60,6 +60,7 @@ def test_a_loss_is_told(type_: str, cell: str) -> None:
         ("DATE", "2024-01-01 00:00:00"),
         ("DATE", "infinity"),
         ("TIMESTAMP", "2024-01-01"),
+        ("TIMESTAMP", "no time"),
         ("TIMESTAMP", "2024-01-01 10:00:00.120000000"),
     ],
 )

@@ -177,6 +177,12 @@ def test_a_ledger_without_its_variable_stops_all(tmp_path: Path) -> None:
     assert codes(project(tmp_path, {"interlock.toml": CONFIG + '[ledger]\npath = "${NOWHERE}"\n'})) == ["S109"]
 
 
+def test_a_path_of_an_environment_s_value_that_no_file_can_have_is_an_error(tmp_path: Path) -> None:
+    text = HEAD + target("dev").replace("dev.duckdb", "${NAME}")
+    finding = one(project(tmp_path, {"interlock.toml": text}, environment={"NAME": "a\0b.duckdb"}))
+    assert (finding.code, finding.summary) == ("S104", "the path has a NUL character")
+
+
 def test_an_empty_variable_in_a_path_refuses_and_says_that_it_is_empty(tmp_path: Path) -> None:
     text = HEAD + target("dev").replace("dev.duckdb", "${DIR}/x.duckdb")
     found = project(tmp_path, {"interlock.toml": text}, environment={"DIR": ""})

@@ -79,6 +79,20 @@ def test_each_field_of_the_last_seal_is_held_against_the_ledger(story: Story, tm
     assert heads_in_words(fold, rows_of(fold), {}, seal, "contradicted") == "the last seal, of run r1, is not the one in the ledger"
 
 
+def test_a_seal_of_another_run_is_not_the_ledgers_though_it_has_its_serial(story: Story, tmp_path: Path) -> None:
+    fold = fold_of(tmp_path)
+    assert fold.seal is not None
+    assert heads_state(fold, rows_of(fold), {}, msgspec.structs.replace(fold.seal, run="r9")) == "newer"
+
+
+def test_where_the_warehouse_s_word_was_taken_its_last_seal_is_the_ledgers(story: Story, tmp_path: Path) -> None:
+    seal = fold_of(tmp_path).seal
+    assert seal is not None
+    fold = Fold()
+    fold.serial_accepted = seal.serial
+    assert heads_state(fold, [], {}, seal) == "none"
+
+
 def test_every_attempt_since_the_seal_is_taken_back_to_before_the_first(story: Story, tmp_path: Path) -> None:
     for number in (2, 3):
         story.open(f"r{number}", f"plan{number}", "a", "c")
