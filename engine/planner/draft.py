@@ -24,6 +24,7 @@ from interlock.engine.planner.orphans import after_drops, drops, orphans_of, pla
 from interlock.engine.planner.plan import Item, Options, OrphanSeen, PlanBody, Selection, SourcePin, UpstreamPin
 from interlock.engine.planner.renames import is_remade, moved, moves_in_place, renames
 from interlock.engine.planner.sources import freshness_checks, not_fresh, question_of, refused_by_sources, relied_on_in, source_checks_of
+from interlock.engine.planner.statements import is_guarded
 from interlock.engine.planner.upstreams import moved_upstream
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write
@@ -182,7 +183,7 @@ def _recheck_after(frame: Frame, model: CompiledModel, items: Mapping[str, Item]
     own = [statement for check in checks if (statement := check_sql.statement(check, rel)) is not None]
     statements: list[Statement] = [control.READ_HEADS]
     if item.relation_kind == "table":
-        statements.append(write.count_before(rel, content=False))
+        statements.append(write.count_before(rel, content=is_guarded(model) and not does))
     if probes or item.relation_kind == "table":
         statements.append(write.look(rel, not_null=(), cursor=None, old=None, key=(), width=None, probes=probes, content=False))
     statements += [*own, control.INSERT_RECEIPT, control.FENCE]

@@ -13,7 +13,7 @@ from interlock.engine.planner.facts import head_of, target_of
 from interlock.engine.planner.frame import Frame, cursor_column, key_of, rows_checks, strategy_of, updated_at_column, validity_type
 from interlock.engine.planner.plan import Bounds, Item
 from interlock.engine.planner.sources import freshness_checks, source_checks_of, warnings_of
-from interlock.engine.planner.statements import statements_of
+from interlock.engine.planner.statements import is_guarded, statements_of
 from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
@@ -142,8 +142,7 @@ def _head(frame: Frame, model: CompiledModel) -> Head:
     body = frame.desk.facts.body(model.name)
     # A fingerprint of another engine cannot be compared: it is not evaluated, and the next one is of this engine.
     comparable = body is not None and body.fingerprint is not None and body.fingerprint.engine == frame.desk.compiled.engine
-    content = isinstance(model.file, ModelFile) and model.file.guard == "content" and comparable
-    return head_of(row, body, content=content)
+    return head_of(row, body, content=is_guarded(model) and comparable)
 
 
 def _columns(model: CompiledModel) -> tuple[Column, ...]:

@@ -15,7 +15,7 @@ from interlock.engine.project.project import ModelFile, SeedFile
 from interlock.engine.warehouse.duckdb import control, extend, same, snapshot, write
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
 from interlock.engine.warehouse.protocol import Statement
-from interlock.machines.actions import ADDS, MAKES
+from interlock.machines.actions import ADDS, KEEPS, MAKES
 from interlock.machines.evidence import Head, Missing, Present, ReceiptBody, Watermark
 
 
@@ -26,12 +26,11 @@ def statements_of(
     rel = relation(model.schema, model.relation)
     cursor = _cursor(bounds, choice)
     body = frame.desk.facts.body(model.name)
-    content = isinstance(model.file, ModelFile) and model.file.guard == "content"
     extends = choice.action in ADDS
     statements: list[Statement] = [control.READ_HEADS]
     stands = choice.action in ("recheck", "adopt") and relation_kind(model) == "table"
     if extends or stands or (choice.action != "create" and _shrink_is_asked(model, choice, body)):
-        statements.append(write.count_before(rel, content=content and extends))
+        statements.append(write.count_before(rel, content=is_guarded(model) and choice.action in KEEPS))
     if extends:
         statements += _extend(frame, model, choice, head, rel, cursor, body)
     elif choice.action in MAKES:
@@ -47,6 +46,11 @@ def statements_of(
         statements.append(write.comment(relation_kind(model), rel, model.description, head.token))
     statements += [control.INSERT_RECEIPT, control.FENCE]
     return tuple(statements)
+
+
+def is_guarded(model: CompiledModel) -> bool:
+    """Whether its content is looked at before anything is added to it or asked of it."""
+    return isinstance(model.file, ModelFile) and model.file.guard == "content"
 
 
 def _shrink_is_asked(model: CompiledModel, choice: Choice, body: ReceiptBody | None) -> bool:
