@@ -14,7 +14,7 @@ from interlock.engine.planner.facts import CursorFacts
 from interlock.engine.project.durations import duration
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.limits import greatest, least
-from interlock.engine.warehouse.duckdb.quoting import string
+from interlock.engine.warehouse.duckdb.quoting import identifier, string
 from interlock.engine.warehouse.duckdb.write import bucket
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import Span
@@ -172,7 +172,7 @@ def _upper(wish: Wish) -> str | None:
         return _cast(wish.until, wish.type)
     if wish.upper_query is None:
         return None
-    name = '"' + wish.column.replace('"', '""') + '"'
+    name = identifier(wish.column)
     # After the greatest value of its type there is no end to name: rows there are held, and the others go on.
     greatest = f"SELECT max({name}) AS greatest FROM (\n{wish.upper_query}\n)"
     end = f"(SELECT coalesce(TRY(m.greatest + 1), m.greatest) FROM ({greatest}) AS m)"
@@ -188,7 +188,7 @@ def _collated(wish: Wish) -> str:
     """How many of one probe row are compared otherwise than byte by byte: a column keeps its collation through a union."""
     if wish.text_query is None:
         return "0"
-    name = '"' + wish.column.replace('"', '""') + '"'
+    name = identifier(wish.column)
     probe = f"(SELECT {name} AS w FROM (\n{wish.text_query}\n) LIMIT 0) UNION ALL SELECT 'a'"
     return f"(SELECT count(*) FROM ({probe}) WHERE NOT (w > 'B') OR w = '\u00e1')"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.compiler.projects import codes, model, place, the
+from tests.compiler.projects import CONFIG, codes, compiled, model, place, the
 
 LOSES = {
     "texts": "ordered_at between '2024-11-01' and '2024-11-30'",
@@ -40,6 +40,16 @@ def test_what_loses_no_rows_is_not_spoken_of(tmp_path: Path, condition: str) -> 
 @pytest.mark.parametrize("condition", ["ordered_at <= '2024-11-30'", "date '2024-11-30' >= ordered_at"])
 def test_at_most_a_day_is_a_warning(tmp_path: Path, condition: str) -> None:
     assert the(model(tmp_path, f"select id from raw.orders where {condition}"), "L230").severity == "warning"
+
+
+@pytest.mark.parametrize(
+    ("value", "loses"),
+    [("2024-11-30", True), ('"2024-11-30"', True), ("2024-11-30T08:00:00Z", False), ('"2024-11-30 23:59:59+00"', False)],
+)
+def test_a_day_of_a_variable_is_a_day(tmp_path: Path, value: str, loses: bool) -> None:
+    text = "select id from raw.orders where ordered_at between '2024-11-01' and $last"
+    found = compiled(tmp_path, {"interlock.toml": f"{CONFIG}[vars]\nlast = {value}\n", "models/m.sql": text})
+    assert codes(found) == (["L230"] if loses else [])
 
 
 def test_a_time_that_became_a_day_under_its_own_name_is_a_day(tmp_path: Path) -> None:
