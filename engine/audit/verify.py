@@ -12,6 +12,7 @@ from interlock.engine.audit.replay import Replay
 from interlock.engine.audit.tape import Flaw, Read
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.quoting import relation
+from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.duckdb.write import fingerprint
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, RelationSeen, digest_of_heads
 from interlock.machines.evidence import (
@@ -349,13 +350,16 @@ def _form(seen: RelationSeen, head: HeadRow, body: ReceiptBody) -> Iterator[Mism
 def _content(reader: Reader, seen: RelationSeen, head: HeadRow, body: ReceiptBody) -> Iterator[Mismatch]:
     rel = relation(seen.schema, seen.name)
     print_ = body.fingerprint
-    if print_ is None:
+    if print_ is None or print_.engine != ENGINE:
         answer: dict[str, Any] = {"rows": reader.query(f"SELECT count(*) FROM {rel}")[0][0]}
     else:
         answer = reader.query(fingerprint("print_all", rel, "TRUE").text)[0][0]
     if body.rows_after is not None and int(answer["rows"]) != body.rows_after:
         because = f"it has {answer['rows']} rows, and its receipt left {body.rows_after}"
         yield Mismatch(topic="contents", subject=head.model, code="P408", because=because)
+    elif print_ is not None and print_.engine != ENGINE:
+        because = f"its content was fingerprinted by {print_.engine}, and {ENGINE} cannot tell whether it is the same; its rows are as many"
+        yield Mismatch(topic="contents", subject=head.model, code="P408", severity="warning", because=because)
     elif print_ is not None and (str(answer["sum"]), str(answer["xor"])) != (print_.sum, print_.xor):
         because = f"it has as many rows as its receipt left, and other values (fingerprint by {print_.engine})"
         yield Mismatch(topic="contents", subject=head.model, code="P408", because=because)
