@@ -11,6 +11,8 @@ from interlock.engine.diagnostics import Diagnostic
 from interlock.engine.planner.choice import EXTENDED, Choice, Desk, definition_moved
 from interlock.engine.planner.facts import Facts, is_made_anew
 from interlock.engine.planner.plan import Options
+from interlock.engine.planner.statements import is_guarded
+from interlock.machines.actions import MAKES
 
 
 def without_meaning(options: Options, models: Mapping[str, CompiledModel], facts: Facts) -> list[Diagnostic]:
@@ -36,7 +38,7 @@ def without_meaning(options: Options, models: Mapping[str, CompiledModel], facts
 
 
 def with_unused(desk: Desk, model: CompiledModel, choice: Choice) -> Choice:
-    """The choice, with a note for each option that names the model and changes nothing in this plan."""
+    """The choice, with a note for each option that names the model and changes nothing in this plan, or that got no answer of it."""
     name = model.name
     notes = []
     if name in desk.options.on_change and (why := _no_change(desk, model, choice)):
@@ -44,7 +46,22 @@ def with_unused(desk: Desk, model: CompiledModel, choice: Choice) -> Choice:
     anew = choice.full and is_made_anew(choice.action, desk.facts.body(name), f"{model.schema}.{model.relation}")
     if name in desk.options.allow_shrink and choice.action != "refuse" and not anew:
         notes.append(f"--allow-shrink {name} changes nothing: no rows that stand there are made anew")
+    is_asked = desk.options.verify_content == "yes" or is_guarded(model)
+    if is_asked and choice.action not in MAKES | {"refuse"} and (why := _unverified(desk, name)):
+        notes.append(f"its content was not verified: {why}")
     return msgspec.structs.replace(choice, notes=(*choice.notes, *notes)) if notes else choice
+
+
+def _unverified(desk: Desk, name: str) -> str:
+    """Why nothing can be said of the content of a table that stands there; empty where it can. What is not said would be read as a pass."""
+    body = desk.facts.body(name)
+    if body is None or body.kind != "table" or desk.facts.head(name).token is None:
+        return ""
+    if body.fingerprint is None:
+        return "its last receipt has no fingerprint of all rows"
+    if body.fingerprint.engine != desk.compiled.engine:
+        return f"it was fingerprinted by {body.fingerprint.engine}, and {desk.compiled.engine} cannot tell whether it is the same"
+    return ""
 
 
 def _no_change(desk: Desk, model: CompiledModel, choice: Choice) -> str:

@@ -134,7 +134,9 @@ def test_without_a_database_it_says_so(books: Path, interlock: Command) -> None:
     assert [each["code"] for each in answer["result"]["verified"]["mismatches"]] == ["K705"]
 
 
-def test_a_content_that_another_engine_fingerprinted_is_not_evaluated(books: Path, interlock: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_content_that_another_engine_fingerprinted_is_not_evaluated(
+    books: Path, interlock: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A newer engine's hashes are others: that is no edit of rows, and no pass either. Rows are counted all the same."""
     monkeypatch.setattr("interlock.engine.audit.verify.ENGINE", "99.0.0")
     monkeypatch.setattr("interlock.engine.warehouse.duckdb.write._fingerprint_fields", lambda: ["'sum': '1'", "'xor': '2'"])
