@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 
-from interlock.engine.cases.running import result_of
+from interlock.engine.cases.running import result_of, told_of
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.results import Progress, RunResult
-from interlock.engine.runner.bench import Attempt
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.resuming import resume
 
@@ -25,16 +24,12 @@ def resume_command(
         idle = sum(item.action == "no_op" for item in body.items)
         progress.planned(sum(item.action != "no_op" and item.model not in done for item in body.items), idle)
 
-    def moved(attempt: Attempt, state: str) -> None:
-        body = attempt.body
-        progress.moved(attempt.item.model, state, body.rows_written if body is not None else None)
-
     resumed = resume(
         ground,
         wanted,
         threads=threads or ground.target.threads,
         fail_fast=fail_fast,
-        progress=moved,
+        progress=lambda attempt, state: told_of(progress, attempt, state),
         planned_is=planned_is,
         said=progress.said,
     )

@@ -66,11 +66,6 @@ def run_command(
         idle = sum(item.action == "no_op" for item in body.items)
         progress.planned(len(body.items) - idle, idle)
 
-    def moved(attempt: Attempt, state: str) -> None:
-        body = _body(attempt)
-        rows = body.rows_written if body is not None and body.kind == "table" else None
-        progress.moved(attempt.item.model, state, rows)
-
     applied = run(
         ground,
         source,
@@ -78,12 +73,18 @@ def run_command(
         threads=threads or ground.target.threads,
         fail_fast=fail_fast,
         review=review,
-        progress=moved,
+        progress=lambda attempt, state: told_of(progress, attempt, state),
         planned_is=planned_is,
         said=progress.said,
         accept=accept_by_itself if ground.target.accept_warehouse else None,
     )
     return result_of(ground, command, applied, round((time.monotonic() - begun) * 1000))
+
+
+def told_of(progress: Progress, attempt: Attempt, state: str) -> None:
+    """Tell a person who waits where a model is, and how many rows it wrote; a view writes none."""
+    body = _body(attempt)
+    progress.moved(attempt.item.model, state, body.rows_written if body is not None and body.kind == "table" else None)
 
 
 def result_of(ground: Ground, command: str, applied: Applied, milliseconds: int) -> RunResult:
