@@ -64,7 +64,7 @@ def adopt_model(ground: Ground, model: str, *, confirm: Confirm, reason: str, wh
 
     applied = run(
         ground,
-        Request(select=(model,), options=Options(adopt=model)),
+        Request(select=(model,), options=Options(adopt=model, variables=dict(ground.variables))),
         elsewhere=elsewhere(ground),
         threads=1,
         fail_fast=False,
