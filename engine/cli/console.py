@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 import msgspec
@@ -52,12 +53,14 @@ class Console:
         self._nobody_reads = False
         self.form: Form = "text"
         """How findings are written; other forms go to stdout, and nothing else does."""
+        self.root: Path | None = None
+        """The project's directory, once it is known."""
         self.base = ""
         """The project's directory as programs that show findings beside the code see it."""
 
     def answer(self, result: AnyResult) -> int:
         """Show a result and its findings; answers with its exit code."""
-        shown = redacted(result, self.redact)
+        shown = redacted(self._placed(result), self.redact)
         if self.form != "text":
             self._annotate(shown.findings)
         elif self.json:
@@ -94,7 +97,7 @@ class Console:
 
     def refused(self, findings: Iterable[Diagnostic], *, status: Status, exit_code: int) -> int:
         """Show why a command came to no result; answers with the exit code."""
-        shown = redacted(in_order(findings), self.redact)
+        shown = redacted(in_order(self._at_lines(findings)), self.redact)
         if self.form != "text":
             self._annotate(shown)
         elif self.json:
@@ -114,6 +117,19 @@ class Console:
 
         if self.form != "text":
             self._print(annotated(self.given.acts(findings), self.form, self.base))
+
+    def _at_lines(self, findings: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Findings with the lines of the keys that they name."""
+        found = tuple(findings)
+        if self.root is None or not found:
+            return found
+        from interlock.engine.project.placing import placed  # noqa: PLC0415 - only where there is something to find
+
+        return placed(found, self.root)
+
+    def _placed(self, result: R) -> R:
+        found = self._at_lines(result.findings)
+        return result if found == tuple(result.findings) else msgspec.structs.replace(result, findings=found)
 
     def _followable(self, result: R) -> R:
         """An answer for a program, whose remedies name the project that is meant. What is sealed or on record stays as it is."""

@@ -219,6 +219,7 @@ class Invocation:
         named = pairs(variables, option="--vars")
         context = api.open_context(project, target=target, variables=named, clock=self._clock, wait_seconds=wait, keep=keep)
         self.console.redact = context.redact
+        self.console.root = context.project.root
         if target is not None and target in context.project.targets and context.project.targets[target].protected:
             self.console.given = msgspec.structs.replace(self.console.given, protected="yes")
         if self.console.form != "text":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -35,7 +36,7 @@ class StandIn:
 
     def _open(self, *arguments: Any, **named: Any) -> Any:
         self.calls.append(("open_context", arguments, named))
-        return SimpleNamespace(redact=lambda text: text.replace(self.secret, "***"), project=SimpleNamespace(targets={}))
+        return SimpleNamespace(redact=lambda text: text.replace(self.secret, "***"), project=SimpleNamespace(targets={}, root=Path()))
 
     def _recorder(self, name: str) -> Callable[..., Any]:
         def record(*arguments: Any, **named: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,3 +68,17 @@ def test_a_target_with_a_mistake_is_not_called_unknown(interlock_: Run, tmp_path
     assert said.exit == 3
     assert "did you mean `duckdb`?" in said.err
     assert "S110" not in said.err
+
+
+def test_a_rule_of_a_key_is_told_at_its_line_for_people_and_for_programs(
+    interlock_: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    promise = 'materialized = "table"\n\n[contract.columns.id]\ntype = "DATE"\n'
+    for name, text in (FILES | {"models/marts/fct_orders.toml": promise}).items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert " --> models/marts/fct_orders.toml:4:1  (contract.columns.id.type)\n" in interlock_("compile").err
+    (finding,) = json.loads(interlock_("compile", "--json").out)["findings"]
+    assert (finding["at"]["line"], finding["at"]["excerpt"]) == (4, 'type = "DATE"')
+    assert "file=models/marts/fct_orders.toml,line=4,col=1" in interlock_("compile", "--format", "github").out
