@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import math
 import os
 import time
 from collections.abc import Callable
@@ -28,10 +27,6 @@ PAUSE_SECONDS = 0.05
 
 GRACE_SECONDS = 0.2
 """For which a busy lock is tried even by who does not wait: a reader that asks who holds it has it for an instant."""
-
-
-FOREVER = math.inf
-"""As `wait_seconds`: no limit."""
 
 
 class Holder(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -58,11 +53,6 @@ class Lock:
         """Say which run holds it, for those who wait."""
         self.holder = msgspec.structs.replace(self.holder, run=run)
         self._say(self.holder)
-
-    @property
-    def is_held(self) -> bool:
-        """Whether it has not been released."""
-        return self._descriptor is not None
 
     def release(self) -> None:
         """Give it back. The file stays: removing it would let two writers lock two files of one name."""
