@@ -69,7 +69,7 @@ def answers(directory: Path, reading: Callable[[Path], LedgerRead]) -> dict[str,
         "expected": lambda _, found: sight(found).expected(),
         "heads at the seal": lambda fold, _: (fold.before_close, heads_digest_at_seal(fold)),
         "anchors": lambda _, found: sight(found).open_anchors(),
-        "status": lambda fold, _: (_models(fold, None), _runs(fold, busy=False)),
+        "status": lambda fold, _: (_models(fold, None, known="yes"), _runs(fold, busy=False)),
         "newest": lambda fold, _: none_where_refused(lambda: chosen(fold, None)),
     }
     fold = whole(read(directory)).fold
