@@ -90,7 +90,7 @@ MARTS: Final = (
 REFUSED: Final = (
     ("select {{ tools.star(ref('seeded')) }} from {{ ref('seeded') }}", "D804"),
     ("{{ tools.union_relations([ref('seeded')]) }}", "D804"),
-    ("{{ dbt.date_spine('day', \"'2024-01-01'\", \"'2024-02-01'\") }}", "D804"),
+    ("{{ dbt.date_spine('day', \"'2024-01-01'\", '(select max(happened) from ' ~ ref('seeded') ~ ')') }}", "D804"),
     ("{{ config(materialized='incremental', unique_key='id') }} select * from {{ ref('seeded') }} {% if is_incremental() %} where happened > (select max(happened) from {{ this }}) {% endif %}", "D803"),
     ("{% if x %}select 1", "D805"),
     ("select '{{ run_started_at.strftime('%Y') }}' as y", "D829"),

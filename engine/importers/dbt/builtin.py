@@ -92,8 +92,20 @@ string_agg({{ measure }}, {{ delimiter_text }} {{ order_by_clause or '' }})
 {% macro generate_series(upper_bound) %}
 select generate_series as generated_number from generate_series(1, {{ upper_bound }})
 {% endmacro %}
-{% macro get_intervals_between(start_date, end_date, datepart) %}{% call statement('intervals') %}{% endcall %}{% endmacro %}
-{% macro date_spine(datepart, start_date, end_date) %}{{ dbt.get_intervals_between(start_date, end_date, datepart) }}{% endmacro %}
+{% macro get_intervals_between(start_date, end_date, datepart) -%}
+{%- call statement('intervals', fetch_result=true) %}select {{ dbt.datediff(start_date, end_date, datepart) }}{% endcall -%}
+{%- set found = load_result('intervals') -%}
+{{ return(found['data'][0][0] if found else 1) }}
+{%- endmacro %}
+{% macro date_spine(datepart, start_date, end_date) %}
+with counted as (
+{{ dbt.generate_series(dbt.get_intervals_between(start_date, end_date, datepart)) }}
+),
+spine as (
+    select ({{ dbt.dateadd(datepart, "row_number() over (order by 1) - 1", start_date) }}) as date_{{ datepart }} from counted
+)
+select * from spine where date_{{ datepart }} <= {{ end_date }}
+{% endmacro %}
 {% macro convert_datetime(date_str, date_fmt) %}{{ return(modules.datetime.datetime.strptime(date_str.strip(), date_fmt)) }}{% endmacro %}
 {% macro dates_in_range(start_date_str, end_date_str=none, in_fmt='%Y%m%d', out_fmt='%Y%m%d') -%}
 {%- set first = dbt.convert_datetime(start_date_str, in_fmt) -%}

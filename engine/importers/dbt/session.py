@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from jinja2 import TemplateSyntaxError, nodes
 
-from interlock.engine.importers.dbt import builtin
+from interlock.engine.importers.dbt import builtin, constants
 from interlock.engine.importers.dbt import template as t
 from interlock.engine.importers.dbt.given import ASKS, DATABASE, NOT_GIVEN, Adapter, Config, TargetRead, Variable
 from interlock.engine.importers.dbt.objects import CLOCK, Datetime, Flags, Now, OrderedSet, Phase, Refusing, Relation
@@ -64,6 +64,8 @@ class Rendering:
     is_parsing: bool = False
     """Whether dbt would only look for references and configuration: what it evaluates then is no text that runs."""
     phase_read: bool = False
+    answers: dict[str, list[tuple[int | None, ...]]] = field(default_factory=dict)
+    """By the name that a template gives a query: its rows."""
     is_settled: bool = False
     """Whether its configuration is final: dbt passes over what the text that runs sets."""
     of_project: bool = False
@@ -316,6 +318,7 @@ class Session:
         found[t.PHASE] = Phase(self._runs)
         for name in t.RUN_TIME:
             found[name] = Refusing(name, "D804", DATABASE, ASKS)
+        found["statement"], found["load_result"] = self._statement, self._load_result
         found["builtins"] = SimpleNamespace(ref=found["ref"], source=found["source"], config=found["config"])
         found["context"] = found
         return found
@@ -323,6 +326,28 @@ class Session:
     def _runs(self) -> bool:
         self.current.phase_read = True
         return not self.current.is_parsing
+
+    def _statement(
+        self, name: str | None = None, *_: Any, language: str = "sql", caller: Callable[[], str] | None = None, **__: Any
+    ) -> str:
+        """A query of the template: asked where the text is made that runs, if it reads nothing."""
+        if self._runs() and caller is not None:
+            if language != "sql":
+                raise CannotKeep("D804", f"`statement`: {DATABASE}", ASKS)
+            text = " ".join(str(caller()).split())
+            rows = constants.answer(text)
+            shown = ", ".join(str(value) for row in rows[:3] for value in row)
+            self.current.targets.add(f"`{text}` = {shown}")
+            self.current.answers[str(name)] = rows
+        return ""
+
+    def _load_result(self, name: str) -> Any:
+        if not self._runs():
+            return None
+        if name not in self.current.answers:
+            raise CannotKeep("D804", f"`load_result`: {DATABASE}", ASKS)
+        refusing = Refusing("load_result", "D804", DATABASE, ASKS)
+        return {"data": self.current.answers[name], "table": refusing, "response": refusing}
 
     def _mark(self, kind: str) -> str:
         return f"il{kind}_{next(self._marks)}_z"

@@ -190,6 +190,13 @@ def canonical_of_trees(trees: tuple[Tree, ...]) -> str:
     return _PLACE_FIRST.sub("{", text)
 
 
+@contextlib.contextmanager
+def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
+    """A cursor of the database in memory that parses: it reaches nothing outside."""
+    with _connection().cursor() as cursor:
+        yield cursor
+
+
 @functools.cache
 def _connection() -> duckdb.DuckDBPyConnection:
     # a tree is about four levels deep for each level of the expression, of which DuckDB takes a thousand
