@@ -422,6 +422,11 @@ def test_a_recognised_filter_is_proposed_and_written_only_when_accepted(tmp_path
     [
         ("where ts > (select max(ts) from {{ this }})", True),
         ("where ts >= (select coalesce(max(ts), '1900-01-01') from {{ this }})", True),
+        ("where ts >= coalesce((select max(ts) from {{ this }}), '1900-01-01')", True),
+        ("where ts > coalesce ((select max(ts) - interval '3 days' from {{ this }}), cast('1900-01-01' as timestamp))", True),
+        ("where ts >= coalesce((select max(ts) from {{ this }}))", False),
+        ("where ts >= coalesce((select max(ts) from {{ this }}), '1900-01-01') or true", False),
+        ("where ts >= coalesce((select max(ts) from {{ this }}), '1900-01-01') and id > 1", False),
         ("and t.ts > (select max(x.ts) from {{ this }} as x)", True),
         ("where ts > (select max(ts) - interval '3 days' from {{ this }})", True),
         ("where ts >= (select coalesce(max(ts), cast('1900-01-01' as timestamp)) as m from {{ this }})", True),

@@ -275,3 +275,9 @@ def test_a_variable_of_dbt_project_yml_without_a_default_is_refused_as_dbt_refus
     assert (found.item("x").code, found.item("x").line) == ("D820", 4)
     assert "before its `vars`" in found.item("x").why
     assert found.item("unique on s.id", "test").code == "D820"
+
+
+def test_each_kind_of_package_that_is_not_there_is_called_by_its_name(tmp_path: Path) -> None:
+    listed = "[{package: dbt-labs/dbt_utils}, {git: 'https://x.y/some-kit.git'}, {private: us/ours}, {tarball: 'https://x.y/t.tar.gz', name: packed}]"
+    found = imported(tmp_path, {"packages.yml": f"packages: {listed}", "models/m.sql": "select 1 as id"})
+    assert {item.name: item.code for item in found.items("package")} == dict.fromkeys(("dbt_utils", "some_kit", "ours", "packed"), "D806")

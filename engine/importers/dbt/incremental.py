@@ -23,11 +23,11 @@ _THIS: Final = "ilthis_z"
 _COLUMN: Final = r'[A-Za-z_"][\w."]*'
 _INTERVAL: Final = r"""(?:\s*-\s*interval\s*\(?'?(?P<{0}>\d+)'?\)?\s*'?(?P<{1}>second|minute|hour|day|week|month|year)s?'?)?"""
 _FILTER: Final = re.compile(
-    rf"""(?:where|and)\s+(?P<left>{_COLUMN})\s*(?:>=|>)\s*\(?\s*\(?\s*select\s+(?:coalesce\s*\(\s*)?max\s*\(\s*(?P<column>{_COLUMN})\s*\)"""
+    rf"""(?:where|and)\s+(?P<left>{_COLUMN})\s*(?:>=|>)\s*(?P<outer>coalesce\s*\(\s*)?\(?\s*\(?\s*select\s+(?:coalesce\s*\(\s*)?max\s*\(\s*(?P<column>{_COLUMN})\s*\)"""
     + _INTERVAL.format("n1", "u1")
     + r"""(?:\s*,\s*(?:[^()]|\([^()]*\))*\))?(?:\s+as\s+\w+)?\s+from\s+ilthis_z(?:\s+(?:as\s+)?\w+)?\s*\)"""
     + _INTERVAL.format("n2", "u2")
-    + r"""\s*\)?\s*""",
+    + r"""(?(outer)\s*,\s*(?:[^()]|\([^()]*\))*\))\s*\)?\s*""",
     re.IGNORECASE,
 )
 

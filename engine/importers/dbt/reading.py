@@ -246,7 +246,7 @@ def _missing(root: Path, packages: list[Package], items: list[Item]) -> list[str
         listed = yamls.items(yamls.table(read_).get("packages"))
         for index, entry in enumerate(listed):
             each = yamls.table(entry)
-            named = str(each.get("package") or each.get("local") or each.get("git") or each.get("tarball") or "?")
+            named = str(next((each[key] for key in ("package", "local", "git", "private", "name", "tarball") if each.get(key)), "?"))
             name = named.rstrip("/").removesuffix(".git").rsplit("/", 1)[-1].replace("-", "_")
             local = each.get("local")
             local = local.replace("\\", "/") if isinstance(local, str) else local
