@@ -130,6 +130,9 @@ def test_rows_that_are_gone_are_closed_where_dbt_closes_them(tmp_path: Path, res
     found = imported(tmp_path, {"snapshots/s.sql": SNAPSHOT.replace("REST", f"strategy='check', check_cols=['s'], {rest}")})
     side = tomllib.loads(found.sidecar("s__history"))
     assert (side.get("hard_deletes"), side["compare"]) == (close, ["s"])
+    assert "comes back" not in found.item("s", "snapshot").why
+    by_time = imported(tmp_path / "t", {"snapshots/s.sql": SNAPSHOT.replace("REST", f"strategy='timestamp', updated_at='ts', {rest}")})
+    assert ("a row that comes back begins when it had been closed" in by_time.item("s", "snapshot").why) == (close == "close")
 
 
 def test_a_package_is_configured_by_itself_and_above_that_by_the_project(tmp_path: Path) -> None:

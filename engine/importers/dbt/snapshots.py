@@ -82,6 +82,10 @@ def convert(node: Node, schema: str, default_schema: str) -> None:
     deletes = config.get("hard_deletes") or ("invalidate" if config.get("invalidate_hard_deletes") else "ignore")
     if deletes == "invalidate":
         made["hard_deletes"] = "close"
+        if updated:
+            node.notes.append(
+                f"a row that comes back begins when it had been closed, where dbt's begins at its `{updated}`, and the two overlap if that is earlier"
+            )
     elif deletes != "ignore":
         node.refuse("D821", f"`hard_deletes: {deletes}` has no counterpart", "use ignore or invalidate")
     called = _called(node)
