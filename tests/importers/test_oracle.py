@@ -153,3 +153,42 @@ def test_names_made_by_macros_and_read_by_templates_are_dbts(tmp_path: Path) -> 
     with duckdb.connect(str(root / "shop.duckdb"), read_only=True) as connection:
         there = {name: connection.execute(f"select columns(*)::varchar from {name}").fetchall() for name in naming.ROWS}
     assert {name: sorted(rows) for name, rows in there.items()} == naming.ROWS
+
+
+def test_what_a_template_sees_is_what_it_sees_in_dbt(tmp_path: Path) -> None:
+    """Variables of dbt_project.yml, bare names in a package's macros, `execute`, days between two days, and the latest version."""
+    root = tmp_path / "dbt"
+    write(
+        root,
+        {
+            "profiles.yml": shapes.PROFILE,
+            "dbt_project.yml": """
+                name: shop
+                version: '1.0'
+                profile: shop
+                vars: {flag: false, place: mine}
+                models: {shop: {sub: {+enabled: "{{ var('flag', true) }}", +schema: "{{ var('place', 'theirs') }}"}}}
+            """,
+            "packages.yml": "packages: [{local: tools}]",
+            "tools/dbt_project.yml": "name: tools\nversion: '1.0'\n",
+            "tools/macros/m.sql": "{% macro key() %}of_tools{% endmacro %}{% macro keyed() %}{{ key() }} {{ tools.key() }}{% endmacro %}",
+            "tools/models/theirs.sql": "select '{{ keyed() }}' as k",
+            "macros/m.sql": "{% macro key() %}of_shop{% endmacro %}",
+            "models/ours.sql": "select '{{ tools.keyed() }}' as k",
+            "models/sub/seen.sql": "select '{{ var('flag') }}' as flag, '{{ this.schema }}' as place",
+            "models/phase.sql": "{{ config(materialized='table' if execute else 'view', tags=['x']) }}"
+            "{% if execute %}{{ config(tags=['y']) }}{% endif %}"
+            "select '{{ execute }}' as e, '{{ config.get('materialized') }}' as m, '{{ config.get('tags') | join }}' as t",
+            "models/days.sql": "{{ dbt.date_spine('day', \"cast('2024-01-01' as date)\", \"cast('2024-02-01' as date)\") }}",
+            "models/n_valpha.sql": "select 'alpha' as v",
+            "models/n_vbeta.sql": "select 'beta' as v",
+            "models/n.yml": "models: [{name: n, versions: [{v: alpha}, {v: beta}]}]",
+            "models/latest.sql": "select * from {{ ref('n') }}",
+        },
+    )
+    dbt(root, "deps")
+    dbt(root, "build")
+    result = api.import_dbt(root, tmp_path / "new", environment={}, compare=True, strict=True)
+    assert {each.model: each.outcome for each in result.compared} == dict.fromkeys(
+        ("ours", "theirs", "seen", "phase", "days", "n_valpha", "n_vbeta", "latest"), "equal"
+    )
