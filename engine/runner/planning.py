@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, refu
 from interlock.engine.ledger.durable import make_directory, write_file
 from interlock.engine.ledger.places import plan_path, plans_directory
 from interlock.engine.planner.draft import Identity, draft
+from interlock.engine.planner.facts import Facts
 from interlock.engine.planner.observe import Unreadable as ReceiptUnreadable
 from interlock.engine.planner.observe import look as look_at_world
 from interlock.engine.planner.observe import reads_all
@@ -97,6 +98,7 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
         raise _unobserved(error) from error
     except ReceiptUnreadable as error:
         raise unreadable(error) from error
+    facts = _without_secrets(facts, ground.redact)
     stop_on_errors((*findings, *without_meaning(request.options, compiled.models, facts)))
 
     def costly(models: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -126,6 +128,24 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
     history = _sealed(plan_id, len(selected), findings, SealEvidence(observations=facts.observations))
     receipts = {facts.heads[name].receipt or "": receipt for name, receipt in facts.receipts.items()}
     return Planned(id=plan_id, body=body, history=history, findings=findings, said=said, receipts=receipts)
+
+
+def _without_secrets(facts: Facts, redact: Callable[[str], str]) -> Facts:
+    """What the warehouse said, as it may be kept: as a reason it goes into the plan, which is a file."""
+
+    def kept(said: Mapping[str, str]) -> dict[str, str]:
+        return {name: redact(text) for name, text in said.items()}
+
+    return msgspec.structs.replace(
+        facts,
+        said={
+            name: tuple(msgspec.structs.replace(verdict, because=redact(verdict.because)) for verdict in verdicts)
+            for name, verdicts in facts.said.items()
+        },
+        unmarked=kept(facts.unmarked),
+        unanswered=kept(facts.unanswered),
+        unreadable=kept(facts.unreadable),
+    )
 
 
 def _unobserved(error: WarehouseError) -> Refused:
