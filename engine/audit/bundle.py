@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,7 +35,9 @@ from interlock.machines.evidence import (
     RefuseEvidence,
     RolledBack,
     SealRow,
+    SourceVerdict,
     Verdict,
+    VerifyEvidence,
 )
 from interlock.machines.records import Record
 
@@ -44,6 +46,8 @@ WITHHELD: Final = "withheld"
 _MANIFEST: Final = "bundle.json"
 _START: Final = "start.json"
 _PLAN: Final = "plan.json"
+_OF_SOURCES: Final = frozenset({"G504", "G505", "G506", "G507", "P425"})
+"""Codes of what sources say, or of a question that the warehouse did not answer."""
 _MOMENT: Final = (1980, 1, 1, 0, 0, 0)
 """Of every member: the same bundle has the same bytes."""
 
@@ -218,7 +222,7 @@ def bundled(cut: Cutter, plan: PlanBody | None, *, version: str, pages: Iterable
     if cut.start is not None:
         members.append((_START, _pretty(cut.start)))
     if plan is not None:
-        members.append((_PLAN, _pretty(msgspec.structs.replace(plan, items=tuple(_without_rows(item) for item in plan.items)))))
+        members.append((_PLAN, _pretty(_plan_without_values(plan))))
     members += [(name, text.encode()) for name, text in pages]
     made = io.BytesIO()
     with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as bundle:
@@ -267,8 +271,12 @@ def without_values(entry: Entry) -> Entry:
 
 
 def _verdict(verdict: Verdict) -> Verdict:
-    quotes = verdict.code.startswith("G5") and verdict.code >= "G524" and bool(verdict.because)
-    return msgspec.structs.replace(verdict, because=WITHHELD) if quotes else verdict
+    return msgspec.structs.replace(verdict, because=WITHHELD) if _quotes(verdict.code) and verdict.because else verdict
+
+
+def _quotes(code: str) -> bool:
+    """Whether the reason of a refusal with this code may quote rows, or the warehouse's own words."""
+    return code in _OF_SOURCES or ("G524" <= code < "G6")
 
 
 def _evidence(evidence: Evidence) -> Evidence:
@@ -282,12 +290,19 @@ def _evidence(evidence: Evidence) -> Evidence:
             proof = evidence.proof
             if isinstance(proof, RolledBack) and proof.body is not None:
                 proof = msgspec.structs.replace(proof, body=_body(proof.body))
-            said = evidence.cause == "warehouse"
+            said = evidence.cause == "warehouse" or evidence.code in _OF_SOURCES
             because = WITHHELD if said and evidence.because else evidence.because
             detail = WITHHELD if said and evidence.detail else evidence.detail
             return msgspec.structs.replace(evidence, because=because, detail=detail, proof=proof)
+        case VerifyEvidence(said=said) if any(verdict.because for verdict in said):
+            return msgspec.structs.replace(evidence, said=_said(said))
         case _:
             return evidence
+
+
+def _said(said: tuple[SourceVerdict, ...]) -> tuple[SourceVerdict, ...]:
+    """What sources answered, as outcomes and counts: their words quote cells, times and the warehouse."""
+    return tuple(msgspec.structs.replace(verdict, because=WITHHELD) if verdict.because else verdict for verdict in said)
 
 
 def _body(body: ReceiptBody) -> ReceiptBody:
@@ -306,6 +321,22 @@ def _body(body: ReceiptBody) -> ReceiptBody:
 
 def _check(verdict: CheckVerdict) -> CheckVerdict:
     return msgspec.structs.replace(verdict, because=WITHHELD) if verdict.because else verdict
+
+
+def _plan_without_values(plan: PlanBody) -> PlanBody:
+    words = {verdict.because for pin in plan.sources for verdict in pin.said if verdict.because}
+    items = (_without_words(_without_rows(item), words) for item in plan.items)
+    sources = (msgspec.structs.replace(pin, said=_said(pin.said)) for pin in plan.sources)
+    return msgspec.structs.replace(plan, items=tuple(items), sources=tuple(sources))
+
+
+def _without_words(item: Item, words: Collection[str]) -> Item:
+    """An item without what sources said. Why it is refused stands in its reasons once more."""
+    notes = tuple(WITHHELD if any(each in note for each in words) else note for note in item.notes)
+    if item.refusal is None or not _quotes(item.refusal.code):
+        return msgspec.structs.replace(item, notes=notes) if notes != item.notes else item
+    refusal = msgspec.structs.replace(item.refusal, because=WITHHELD)
+    return msgspec.structs.replace(item, notes=notes, reasons=(WITHHELD,), refusal=refusal)
 
 
 def _without_rows(item: Item) -> Item:

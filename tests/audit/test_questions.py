@@ -224,6 +224,21 @@ def test_a_bundle_replays_where_there_is_no_project_and_holds_no_rows(
     interlock("audit", "replay", "spoilt.zip", exits=4)
 
 
+def test_a_bundle_holds_no_cell_that_a_source_was_refused_for(books: Path, tmp_path: Path, interlock: Command) -> None:
+    with (books / "sales.csv").open("a") as file:
+        file.write("5,2026-03-05,73.25\n")
+    at = ("--project", str(books))
+    refused = interlock("run", *at, exits=3)["result"]
+    assert [model["code"] for model in refused["models"] if model["model"] == "sales"] == ["G507"]
+    out = tmp_path / "run.zip"
+    made = interlock("audit", "bundle", refused["run"], "--out", str(out), *at)["result"]
+    assert made["withheld"] >= 1
+    with zipfile.ZipFile(out) as bundle:
+        assert b"73.25" not in b"".join(bundle.read(name) for name in bundle.namelist())
+    found = interlock("audit", "replay", str(out))["result"]["replayed"]
+    assert (found["trust"], found["law"]) == ("whole", "kept")
+
+
 def test_a_bundle_of_a_run_that_goes_on_with_another_s_plan_replays(tmp_path: Path, interlock: Command) -> None:
     forge = Forge()
     forge.genesis()
