@@ -73,6 +73,19 @@ def test_a_statement_that_is_not_in_the_permit_is_refused_and_ends_the_transacti
     transaction.rollback()
 
 
+def test_a_head_that_was_moved_to_a_receipt_which_nobody_inserted_is_not_committed(shop: Shop) -> None:
+    session = shop.prepared("m")
+    transaction = session.begin(write_permit(CREATE))
+    transaction.run(CREATE)
+    head = {"project": PROJECT, "model": "m", "receipt": "rec1", "token": "t", "generation": "g", "expected": None}
+    assert control.rows_touched(transaction.run(control.FENCE, head)) == 1
+    with pytest.raises(WarehouseError) as caught:
+        transaction.commit(commit_permit("rec1", "a1"))
+    assert caught.value.code == "W612"
+    transaction.rollback()
+    assert session.reader().heads(PROJECT)[0].receipt is None
+
+
 @pytest.mark.parametrize(("receipt", "anchor"), [("rec2", "a1"), ("rec1", "a2")])
 def test_a_commit_permit_of_other_work_does_not_commit(shop: Shop, receipt: str, anchor: str) -> None:
     session = shop.prepared("m")
