@@ -146,3 +146,9 @@ def test_a_content_that_another_engine_fingerprinted_is_not_evaluated(
     sql("DELETE FROM main.sales WHERE id = 1")(books)
     found = interlock("audit", "verify", "--project", str(books), exits=3)["result"]["verified"]["mismatches"]
     assert [each["subject"] for each in found if each["severity"] == "error"] == ["sales"]
+
+
+def test_the_last_seal_speaks_of_a_head_that_was_changed_since(books: Path, interlock: Command) -> None:
+    sql("UPDATE interlock.heads SET token = repeat('0', 64) WHERE model = 'sales'")(books)
+    found = interlock("audit", "verify", "--project", str(books), exits=4)["result"]["verified"]["mismatches"]
+    assert {("heads", "K709"), ("seals", "K709")} <= {(each["topic"], each["code"]) for each in found}
