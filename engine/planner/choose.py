@@ -251,7 +251,7 @@ def _where_it_stood(desk: Desk, model: CompiledModel, seen: RelationSeen) -> Cho
         reasons.insert(0, f"it stood at {there}, and its schema or alias says {here} again")
         notes += [] if desk.options.drop_orphans == "yes" else [f"{there} stays until it is dropped: `--drop-orphans`"]
     action: Action = "replace" if seen.kind == relation_kind(model) else "convert"
-    return Choice(action=action, reasons=tuple(reasons), notes=tuple(notes))
+    return Choice(action=action, reasons=tuple(reasons), notes=tuple(notes), full=model.kind in EXTENDED)
 
 
 def left_behind(desk: Desk, model: CompiledModel) -> RelationSeen | None:

@@ -140,17 +140,16 @@ def target_state(facts: Facts, model: str, seen: RelationSeen | None) -> ModelTa
     return "as_left"
 
 
-def is_made_anew(action: str, body: ReceiptBody | None, place: str) -> bool:
-    """Whether rows that a receipt tells of are made anew: those that stand there, or that stood in this place until somebody dropped them.
+def is_made_anew(action: str, body: ReceiptBody | None) -> bool:
+    """Whether rows that a receipt tells of are made anew: where they stand, where they stood until somebody dropped them, or at another place.
 
     Args:
         action: of the plan.
         body: of the newest receipt.
-        place: schema and relation.
     """
     if body is None:
         return False
-    return action in ("replace", "convert") or (action == "create" and body.kind == "table" and body.relation == place)
+    return action in ("replace", "convert") or (action == "create" and body.kind == "table")
 
 
 def is_of_a_range(body: ReceiptBody | None) -> bool:

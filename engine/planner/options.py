@@ -43,7 +43,7 @@ def with_unused(desk: Desk, model: CompiledModel, choice: Choice) -> Choice:
     notes = []
     if name in desk.options.on_change and (why := _no_change(desk, model, choice)):
         notes.append(f"--on-change {name}={desk.options.on_change[name]} changes nothing: {why}")
-    anew = choice.full and is_made_anew(choice.action, desk.facts.body(name), f"{model.schema}.{model.relation}")
+    anew = choice.full and is_made_anew(choice.action, desk.facts.body(name))
     if name in desk.options.allow_shrink and choice.action != "refuse" and not anew:
         notes.append(f"--allow-shrink {name} changes nothing: no rows that stand there are made anew")
     is_asked = desk.options.verify_content == "yes" or is_guarded(model)

@@ -29,7 +29,7 @@ def statements_of(
     extends = choice.action in ADDS
     statements: list[Statement] = [control.READ_HEADS]
     stands = choice.action in ("recheck", "adopt") and relation_kind(model) == "table"
-    if extends or stands or (choice.action != "create" and _shrink_is_asked(model, choice, body)):
+    if extends or stands or (choice.action != "create" and _shrink_is_asked(choice, body)):
         statements.append(write.count_before(rel, content=is_guarded(model) and choice.action in KEEPS))
     if extends:
         statements += _extend(frame, model, choice, head, rel, cursor, body)
@@ -53,8 +53,8 @@ def is_guarded(model: CompiledModel) -> bool:
     return isinstance(model.file, ModelFile) and model.file.guard == "content"
 
 
-def _shrink_is_asked(model: CompiledModel, choice: Choice, body: ReceiptBody | None) -> bool:
-    return choice.full and is_made_anew(choice.action, body, f"{model.schema}.{model.relation}")
+def _shrink_is_asked(choice: Choice, body: ReceiptBody | None) -> bool:
+    return choice.full and is_made_anew(choice.action, body)
 
 
 def _cursor(bounds: Bounds | None, choice: Choice) -> write.Cursor | None:
@@ -255,7 +255,7 @@ def _look(
     promised = [promise.column for promise in model.contract if promise.nulls == "forbidden"]
     probes = [probe for check in checks if (probe := check_sql.probe(check, rel, frame.as_of)) is not None]
     own = [statement for check in checks if (statement := check_sql.statement(check, rel)) is not None]
-    asked = _shrink_is_asked(model, choice, body)
+    asked = _shrink_is_asked(choice, body)
     if relation_kind(model) == "view" and not promised and not probes and not asked:
         return own
     whole = choice.action in MAKES or choice.action == "adopt"

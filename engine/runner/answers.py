@@ -315,7 +315,7 @@ def _shrink(
     watermark: Watermark | None,
     before: ReceiptBody | None,
 ) -> Shrink | None:
-    anew = is_made_anew(item.action, before, f"{item.schema}.{item.relation}")
+    anew = is_made_anew(item.action, before)
     if item.full_refresh != "asked" or before is None or not anew or item.relation_kind == "none":
         return None
     rows_before = _int(counted.get("rows"))
