@@ -76,11 +76,9 @@ def _belongs(body: PlanBody, project: Project, target: TargetConfig, now: Now) -
             )
         )
     elif body.target != target.name:
-        found.append(
-            Difference(
-                code="P405", subject="target", planned=body.target, found=target.name, remedy=f"apply it with `--target {body.target}`"
-            )
-        )
+        # A target that has another name by now cannot be asked for by the old one.
+        remedy = f"apply it with `--target {body.target}`" if body.target in project.targets else AGAIN
+        found.append(Difference(code="P405", subject="target", planned=body.target, found=target.name, remedy=remedy))
     elif body.ledger is not None and body.ledger != now.ledger:
         found.append(Difference(code="P405", subject="ledger", planned=body.ledger, found=now.ledger or "none", remedy=AGAIN))
     elif body.warehouse is not None and body.warehouse != now.warehouse:

@@ -276,7 +276,10 @@ def save(directory: Path, planned: Planned, *, root: Path | None = None) -> Path
         write_file(path, msgspec.json.encode(stored) + b"\n")
     except OSError as error:
         raise refused(
-            "K741", "the plan cannot be saved", because=str(error), remedy="make its directory writable, or plan with --no-save"
+            "K741",
+            "the plan cannot be saved",
+            because=str(error),
+            remedy="free disk space or make its directory writable; `interlock plan --no-save` shows the plan without",
         ) from error
     return path
 
