@@ -217,8 +217,10 @@ def wants_range(desk: Desk, model: CompiledModel) -> Choice | bool:
     if cursor is not None and cursor.bad_range:
         return refuse("P416", f"`{cursor.bad_range}` is no value of the column's type", "write --from and --to as values of that type")
     if cursor is not None and cursor.empty_range:
-        until = f"; rows from {cursor.until} on are held back" if cursor.until is not None else ""
-        return refuse(
-            "P416", f"nothing lies in the range from {cursor.empty_range}{until}", "write a --from below --to, which is exclusive"
-        )
+        because, remedy = f"nothing lies in the range from {cursor.empty_range}", "write a --from below --to, which is exclusive"
+        if cursor.until is not None and cursor.range_high == cursor.until:
+            # It was cut there: no --to is of help.
+            because += f"; rows from {cursor.until} on are held back"
+            remedy = f"write a --from below {cursor.until}; what lies beyond is loaded by a run when its time has come"
+        return refuse("P416", because, remedy)
     return True
