@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from interlock.engine.cases.acts import Where, acted, perform
 from interlock.engine.cases.running import elsewhere, result_of
@@ -14,12 +17,13 @@ from interlock.engine.ledger.durable import set_aside
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole
 from interlock.engine.ledger.writer import LedgerError
 from interlock.engine.planner.facts import head_of
-from interlock.engine.planner.observe import Unreadable, read_bodies, strays_in
+from interlock.engine.planner.observe import UNSOUND, Unreadable, read_bodies, read_sound, strays_in
 from interlock.engine.planner.plan import Options
 from interlock.engine.results import ActResult, Confirm
 from interlock.engine.runner import genesis
 from interlock.engine.runner.apply import Site, run, site
 from interlock.engine.runner.authority import Sight
+from interlock.engine.runner.binding import unreadable
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.heads import taken
 from interlock.engine.runner.planning import Planned
@@ -104,12 +108,18 @@ def accept(ground: Ground, *, confirm: Confirm, reason: str, where: Where) -> Ac
     """Take the warehouse's word: its heads become the ledger's, and its identity names this ledger."""
     with site(ground, "ledger accept-warehouse") as place:
         sight = place.sight()
+        if sight.finding.decision == "refuse":
+            _demand_acceptable(place, sight)
+        bodies, heads, unsound = _heads(place, sight) if place.session is not None else ({}, (), {})
         if sight.finding.decision != "refuse":
-            shown: tuple[str, ...] = ("ledger and warehouse agree: there is nothing to accept",)
-            return acted(*ACCEPT, shown, "nothing", where)
-        _demand_acceptable(place, sight)
-        bodies, heads = _heads(place, sight)
-        shown = _what_is_taken(sight, bodies, heads)
+            if not unsound:
+                shown: tuple[str, ...] = ("ledger and warehouse agree: there is nothing to accept",)
+                return acted(*ACCEPT, shown, "nothing", where)
+            # All that is on record agrees, and what it names is not there: the act says what it found, not that all was well.
+            because = "; ".join(unsound.values())
+            found = msgspec.structs.replace(sight.finding, decision="refuse", code="K706", because=because, remedy=UNSOUND)
+            sight = replace(sight, finding=found)
+        shown = _what_is_taken(sight, bodies, heads, unsound)
         if not confirm(shown):
             return acted(*ACCEPT, shown, "refused", where)
         _accept(place, sight, bodies, heads, reason)
@@ -120,13 +130,17 @@ def accept_by_itself(place: Site, sight: Sight) -> Sight:
     """A target with `accept_warehouse = true`: for machines that get a database without its ledger. Recorded like a person's."""
     if sight.finding.code not in ACCEPTABLE or place.session is None:
         return sight
-    _accept(place, sight, *_heads(place, sight), "the target says accept_warehouse = true")
+    bodies, heads, unsound = _heads(place, sight)
+    if unsound:
+        # To let go of a receipt is a person's word, who looked at what became of it.
+        raise unreadable("; ".join(unsound.values()), place.ground.target.name)
+    _accept(place, sight, bodies, heads, "the target says accept_warehouse = true")
     return place.sight()
 
 
 def _demand_acceptable(place: Site, sight: Sight) -> None:
     finding = sight.finding
-    if finding.code not in ACCEPTABLE or place.session is None:
+    if (finding.code not in ACCEPTABLE and sight.unsound == "no") or place.session is None:
         raise Refused(
             Diagnostic(
                 code=finding.code,
@@ -137,27 +151,29 @@ def _demand_acceptable(place: Site, sight: Sight) -> None:
         )
 
 
-def _heads(place: Site, sight: Sight) -> tuple[dict[str, ReceiptBody], tuple[HeadRow, ...]]:
-    """The bodies of the heads' receipts, by model, and the heads as they are taken."""
+def _heads(place: Site, sight: Sight) -> tuple[dict[str, ReceiptBody], tuple[HeadRow, ...], dict[str, str]]:
+    """The bodies of the heads' receipts, by model; the heads as they are taken; and of those whose receipt is not what they name, why."""
     assert place.session is not None
     reader = place.session.reader()
     try:
-        bodies, catalog = read_bodies(reader, place.ground.project.id, sight.heads), reader.catalog()
-        return bodies, tuple(taken(head, bodies.get(head.model), catalog) for head in sight.heads)
+        bodies, unsound = read_sound(reader, place.ground.project.id, sight.heads)
+        catalog = reader.catalog()
+        kept = (msgspec.structs.replace(head, receipt=None) if head.model in unsound else head for head in sight.heads)
+        return bodies, tuple(taken(head, bodies.get(head.model), catalog) for head in kept), unsound
     except WarehouseError as error:
         raise refusal(error, subject=place.ground.target.name) from error
-    except Unreadable as error:
-        raise refused(
-            "K706", "a receipt cannot be read, so its word cannot be taken", because=str(error), remedy="restore the database from a backup"
-        ) from error
     finally:
         reader.close()
 
 
-def _what_is_taken(sight: Sight, bodies: Mapping[str, ReceiptBody], heads: tuple[HeadRow, ...]) -> tuple[str, ...]:
+def _what_is_taken(
+    sight: Sight, bodies: Mapping[str, ReceiptBody], heads: tuple[HeadRow, ...], unsound: Mapping[str, str]
+) -> tuple[str, ...]:
     lines = [f"found: {sight.finding.because} (row {sight.finding.row})"]
     for head, row in zip(heads, sight.heads, strict=True):
-        if head != row:
+        if head.model in unsound:
+            lines.append(f"lets go of that receipt: {unsound[head.model]}")
+        elif head != row:
             lines.append(
                 f"puts the head of `{head.model}` back to what {'its receipt left' if head.receipt else 'a head without receipt is'}"
             )
@@ -177,7 +193,7 @@ def _what_is_taken(sight: Sight, bodies: Mapping[str, ReceiptBody], heads: tuple
     gone = sorted(
         name
         for name, known in sight.fold.models.items()
-        if known.head.token is not None and all(head.model != name or head.receipt is None for head in sight.heads)
+        if known.head.token is not None and all(head.model != name or head.receipt is None for head in heads)
     )
     lines += [f"`{name}` counts as never built: the warehouse has no receipt of it" for name in gone]
     lines += [f"closes run {run}, which was open" for run in sight.fold.open]
@@ -193,7 +209,8 @@ def _accept(place: Site, sight: Sight, bodies: Mapping[str, ReceiptBody], heads:
     ground, session = place.ground, place.session
     assert session is not None
     warehouse = sight.identity.warehouse if sight.identity is not None else sight.fold.warehouse or genesis.new_id()
-    if sight.finding.code == "K704":
+    foreign = isinstance(sight.ledger, LedgerWhole) and sight.identity is not None and sight.identity.ledger != sight.fold.ledger
+    if sight.finding.code == "K704" or (sight.unsound == "yes" and foreign):
         # A clone goes its own way: it must not be taken for the database that it was copied from.
         warehouse = genesis.new_id()
     if isinstance(sight.ledger, LedgerWhole) and sight.fold.project == ground.project.id:

@@ -92,7 +92,7 @@ def _unsound(place: Site, because: str) -> Refused:
         "K706",
         "the receipts are not as they were written, and what was altered does not go unseen",
         because=because,
-        remedy="see what else differs with `interlock audit verify`, and restore the database from a backup",
+        remedy="see what else differs with `interlock audit verify`, and restore the database from a backup, or let it go with `interlock ledger accept-warehouse`",
         subject=place.ground.target.name,
     )
 

@@ -12,7 +12,7 @@ from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.ledger.places import lock_path
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole, read
 from interlock.engine.outcome import exit_of, is_untrusted
-from interlock.engine.planner.observe import Unreadable, read_bodies
+from interlock.engine.planner.observe import UNSOUND, Unreadable, read_bodies
 from interlock.engine.results import Diagnosis, DoctorResult
 from interlock.engine.runner.authority import Sight, look
 from interlock.engine.runner.ground import Ground
@@ -143,12 +143,12 @@ def _receipts(ground: Ground, sight: Sight, reader: Reader | None) -> Diagnosis:
     try:
         bodies = read_bodies(reader, ground.project.id, heads)
     except (WarehouseError, Unreadable) as error:
-        said = f"a receipt cannot be read: {error}"
-        return Diagnosis(check="receipts", answer="fail", said=said, code="K706", remedy="restore the database from a backup")
+        remedy = error.remedy if isinstance(error, WarehouseError) else UNSOUND.replace("TARGET", ground.target.name)
+        return Diagnosis(check="receipts", answer="fail", said=f"a receipt cannot be read: {error}", code="K706", remedy=remedy)
     lost = sorted(head.model for head in heads if head.model not in bodies)
     if lost:
         said = f"the receipt of {', '.join(f'`{name}`' for name in lost[:5])} is not there"
-        return Diagnosis(check="receipts", answer="fail", said=said, code="K706", remedy="restore the database from a backup")
+        return Diagnosis(check="receipts", answer="fail", said=said, code="K706", remedy=UNSOUND.replace("TARGET", ground.target.name))
     return _passed("receipts", f"{len(heads)} heads, each with its receipt as it was written")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -32,6 +32,12 @@ from interlock.machines.records import digest
 _BODY = msgspec.json.Decoder(ReceiptBody)
 
 
+UNSOUND: Final = (
+    "restore the database from a backup, or run `interlock ledger accept-warehouse --target TARGET`, which lets go of what cannot be read"
+)
+"""What helps where a receipt is not what its head names."""
+
+
 class Unreadable(Exception):  # noqa: N818 - an answer about the warehouse
     """A receipt stands there that does not decode, or whose bytes are not those of its id."""
 
@@ -51,10 +57,37 @@ def body_of(row: ReceiptRow) -> ReceiptBody:
 
 
 def read_bodies(reader: Reader, project: str, heads: Iterable[HeadRow]) -> dict[str, ReceiptBody]:
-    """Bodies of head receipts, by model, in one query. A head whose receipt is not there has no body."""
-    by_id = {head.receipt: head.model for head in heads if head.receipt is not None}
-    rows = reader.receipts(project, tuple(by_id))
-    return {by_id[receipt]: body_of(row) for receipt, row in rows.items()}
+    """Bodies of head receipts, by model, in one query. A head whose receipt is not there has no body.
+
+    Raises:
+        Unreadable: a receipt was altered, cannot be read, or is of another model than the head that names it.
+    """
+    named = {head.model: head.receipt for head in heads if head.receipt is not None}
+    rows = reader.receipts(project, tuple(dict.fromkeys(named.values())))
+    return {model: _body_for(model, rows[receipt]) for model, receipt in named.items() if receipt in rows}
+
+
+def _body_for(model: str, row: ReceiptRow) -> ReceiptBody:
+    if row.model != model:
+        raise Unreadable(f"the head of `{model}` names receipt {row.receipt[:12]}, which is of `{row.model}`")
+    return body_of(row)
+
+
+def read_sound(reader: Reader, project: str, heads: Iterable[HeadRow]) -> tuple[dict[str, ReceiptBody], dict[str, str]]:
+    """Bodies of head receipts, by model; and of heads whose receipt is not what they name, why not."""
+    named = {head.model: head.receipt for head in heads if head.receipt is not None}
+    rows = reader.receipts(project, tuple(dict.fromkeys(named.values())))
+    bodies: dict[str, ReceiptBody] = {}
+    unsound: dict[str, str] = {}
+    for model, receipt in sorted(named.items()):
+        if receipt not in rows:
+            unsound[model] = f"the head of `{model}` names receipt {receipt[:12]}, which is not there"
+            continue
+        try:
+            bodies[model] = _body_for(model, rows[receipt])
+        except Unreadable as error:
+            unsound[model] = str(error)
+    return bodies, unsound
 
 
 def read_published(reader: Reader, project: str, models: Sequence[str]) -> dict[str, tuple[HeadRow, ReceiptBody | None]]:
@@ -78,7 +111,10 @@ def strays_in(reader: Reader, project: str, catalog: Catalog, heads: Iterable[He
     """
     found = {}
     for row in left_behind(reader, project, catalog, heads):
-        body = body_of(row)
+        try:
+            body = body_of(row)
+        except Unreadable:
+            continue  # it proves nothing: what stands there counts as somebody else's, and nothing is done to it
         schema, _, name = body.relation.lower().partition(".")
         seen = catalog.find(schema, name)
         if seen is not None and seen.token == body.token and seen.kind == body.kind:

@@ -14,7 +14,7 @@ from typing import Literal
 from interlock.engine.clock import moment as moment_of
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.semantics import SEMANTICS_VERSION
-from interlock.engine.diagnostics import Diagnostic, Refused, refused
+from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.ledger.reader import LedgerWhole
 from interlock.engine.ledger.since_seal import keep
 from interlock.engine.ledger.writer import Ledger
@@ -25,6 +25,7 @@ from interlock.engine.planner.plan import PlanBody
 from interlock.engine.runner import genesis
 from interlock.engine.runner.authority import Sight, demand, look
 from interlock.engine.runner.bench import Attempt
+from interlock.engine.runner.binding import unreadable
 from interlock.engine.runner.carry import Carried, Order, carry_out
 from interlock.engine.runner.ground import Ground, discover
 from interlock.engine.runner.marks import Marks
@@ -408,7 +409,7 @@ def carry_on(
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
     except Unreadable as error:
-        raise refused("K706", "a receipt cannot be read", because=str(error), remedy="restore the database from a backup") from error
+        raise unreadable(str(error), ground.target.name) from error
     finally:
         reader.close()
     sealed = load(ground.directory, planned.id, {}).body

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import assert_never
+from typing import Literal, assert_never
 
 from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerRead, LedgerUnreadable, LedgerWhole, read
 from interlock.engine.ledger.since_seal import read_since_seal
-from interlock.engine.planner.observe import Unreadable, read_bodies
+from interlock.engine.planner.observe import UNSOUND, Unreadable, read_bodies
 from interlock.engine.planner.recovery import HeadsState, IdentityState, LedgerState, ModelLedger, authority_row
 from interlock.engine.runner.heads import heads_in_words, heads_state
 from interlock.engine.warehouse.protocol import HeadRow, Identity, Reader, WarehouseError
@@ -29,6 +29,8 @@ class Sight:
     unexpected: Mapping[str, ReceiptBody]
     """Bodies of head receipts that the ledger does not expect, by model."""
     seal: SealRow | None
+    unsound: Literal["yes", "no"] = "no"
+    """Whether all that cannot be read is a receipt that a head names: what every head and the seal say is known."""
 
     @property
     def fold(self) -> Fold:
@@ -70,6 +72,7 @@ def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
     unexpected: dict[str, ReceiptBody] = {}
     seal: SealRow | None = None
     trouble = helps = ""
+    unsound: Literal["yes", "no"] = "no"
     if reader is not None:
         try:
             identity = reader.identity(project)
@@ -82,7 +85,7 @@ def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
                 raise
             trouble, helps = error.message, error.remedy
         except Unreadable as error:
-            trouble = str(error)
+            trouble, helps, unsound = str(error), UNSOUND, "yes"
     ledger_state = _ledger_state(ledger)
     identity_state = _identity_state(project, reader, identity, fold, trouble)
     found: HeadsState = "none" if trouble else heads_state(fold, heads, unexpected, seal)
@@ -101,7 +104,7 @@ def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
         because=because,
         remedy=helps if helps and row.code == "K706" else row.remedy,
     )
-    return Sight(finding=finding, ledger=ledger, identity=identity, heads=heads, unexpected=unexpected, seal=seal)
+    return Sight(finding=finding, ledger=ledger, identity=identity, heads=heads, unexpected=unexpected, seal=seal, unsound=unsound)
 
 
 def demand(sight: Sight, target: str) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from interlock.engine.compiler.compiled import Compiled, CompiledModel
 from interlock.engine.diagnostics import Diagnostic, Refused, in_order, refused
 from interlock.engine.planner.choice import definition_moved, output_columns, relation_kind
-from interlock.engine.planner.observe import Unreadable, read_bodies
+from interlock.engine.planner.observe import UNSOUND, Unreadable, read_bodies
 from interlock.engine.project.project import NotNull
 from interlock.engine.runner.authority import Sight
 from interlock.engine.runner.ground import Ground, scoped
@@ -90,12 +90,12 @@ def bound_to(ground: Ground, request: Request, sight: Sight, reader: Reader, as_
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
     except Unreadable as error:
-        raise unreadable(error) from error
+        raise unreadable(str(error), ground.target.name) from error
 
 
-def unreadable(error: Unreadable) -> Refused:
+def unreadable(because: str, target: str) -> Refused:
     """K706: what a head names is not what stands there."""
-    return refused("K706", "a receipt cannot be read", because=str(error), remedy="restore the database from a backup")
+    return refused("K706", "a receipt cannot be read", because=because, remedy=UNSOUND.replace("TARGET", target))
 
 
 def _deployed(

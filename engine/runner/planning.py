@@ -71,7 +71,7 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
     except ReceiptUnreadable as error:
-        raise unreadable(error) from error
+        raise unreadable(str(error), ground.target.name) from error
     fold = sight.fold
     compiled, selected, said, findings = bound.compiled, bound.selected, bound.said, bound.findings
     stop_on_errors(findings)
@@ -97,7 +97,7 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
     except WarehouseError as error:
         raise _unobserved(error) from error
     except ReceiptUnreadable as error:
-        raise unreadable(error) from error
+        raise unreadable(str(error), ground.target.name) from error
     facts = _without_secrets(facts, ground.redact)
     stop_on_errors((*findings, *without_meaning(request.options, compiled.models, facts)))
 

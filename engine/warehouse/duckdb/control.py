@@ -148,12 +148,13 @@ FENCES = Statement(
 
 MEND_HEADS = Statement(
     role="mend_heads",
-    text=f"UPDATE {HEADS} AS head SET token = said.token, generation = said.generation "
-    "FROM (SELECT unnest(CAST($models AS VARCHAR[])) AS model, unnest(CAST($tokens AS VARCHAR[])) AS token, "
+    text=f"UPDATE {HEADS} AS head SET receipt = said.receipt, token = said.token, generation = said.generation "
+    "FROM (SELECT unnest(CAST($models AS VARCHAR[])) AS model, unnest(CAST($receipts AS VARCHAR[])) AS receipt, "
+    "unnest(CAST($tokens AS VARCHAR[])) AS token, "
     "unnest(CAST($generations AS VARCHAR[])) AS generation) AS said "
     "WHERE head.project = $project AND head.model = said.model",
 )
-"""What heads say beside their receipts, which stay: only a person's act does this."""
+"""What heads say beside their receipts; and those let go of one that is not what they name. Only a person's act does this."""
 
 INSERT_SEAL = Statement(
     role="seal",
@@ -208,6 +209,7 @@ def accept(*, project: str, warehouse: str, ledger: str, since: str, heads: Sequ
     mended = {
         "project": project,
         "models": [head.model for head in heads],
+        "receipts": [head.receipt for head in heads],
         "tokens": [head.token for head in heads],
         "generations": [head.generation for head in heads],
     }
