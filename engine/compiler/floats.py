@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
-from interlock.engine.compiler.functions import SUMS
+from interlock.engine.compiler.functions import SUMS, WEIGHTED
 from interlock.engine.compiler.types import INTEGERS
 from interlock.engine.warehouse.duckdb.parser import Tree
 
@@ -23,7 +23,8 @@ class Sums(NamedTuple):
 
     def may_float(self, name: str, argument: Tree) -> bool:
         """Whether this sum or average may be of floating point numbers."""
-        return name in self.floating and not self._is_exact(argument)
+        found = "sum" if name in WEIGHTED else name  # the plan shows what a macro stands for
+        return found in self.floating and not self._is_exact(argument)
 
     def _is_exact(self, tree: Tree) -> bool:
         """Whether an argument is exact by its own words, where another sum of its statement is not."""

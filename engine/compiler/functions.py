@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 TABLE_FUNCTIONS: Final = frozenset(
@@ -144,11 +145,15 @@ ORDERED: Final = frozenset(
         "array_agg",
         "first",
         "group_concat",
+        "json_group_array",
+        "json_group_object",
+        "json_group_structure",
         "last",
         "list",
         "listagg",
         "reservoir_quantile",
         "string_agg",
+        "variant_group_array",
     }
 )
 """Aggregates whose answer depends on the order of rows, which is not fixed unless they are given one."""
@@ -189,8 +194,21 @@ FLOATING: Final = frozenset(
 """Aggregates that add or multiply floating point numbers whatever they are given: the last digits hang on the order, those of
 compensated sums too. Measured with one, two and four threads; medians, quantiles and counts are exact."""
 
-SUMS: Final = frozenset({"avg", "mean", "sum"})
+WEIGHTED: Final = frozenset({"wavg", "weighted_avg"})
+"""Macros of the engine for a quotient of two sums."""
+
+SUMS: Final = frozenset({"avg", "mean", "sum"}) | WEIGHTED
 """Aggregates that are exact over whole numbers and decimals, and not over floating point numbers."""
+
+WRITTEN_OUT: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("geomean", "geometric_mean"), "exp(avg(ln(…) ORDER BY …))"),
+    **dict.fromkeys(WEIGHTED, "sum(value * weight ORDER BY …) / sum(weight ORDER BY …)"),
+    "json_group_array": "to_json(list(… ORDER BY …))",
+    "json_group_object": "to_json(map_from_entries(list((key, value) ORDER BY key)))",
+    "json_group_structure": "json_structure(to_json(list(… ORDER BY …))) -> 0",
+    "variant_group_array": "CAST(list(… ORDER BY …) AS VARIANT)",
+}
+"""Macros of the engine take no ORDER BY: what stands for them, where they need one."""
 
 PICKED: Final = frozenset({"arg_max", "arg_max_null", "arg_min", "arg_min_null", "argmax", "argmin", "max_by", "min_by"})
 """Aggregates that take the value of one row: of any of those that are equal in what they look for."""

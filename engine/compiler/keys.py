@@ -42,7 +42,7 @@ def unsettled_in(unit: Unit, around: Surroundings, *, strict: bool = False) -> t
 
 def _may_be_unsettled(reading: Reading, *, strict: bool) -> bool:
     """Whether a second walk is worth it. Of what has an order only ties are left to chance, and `strict` alone asks for these."""
-    if reading.picks or reading.by_place:
+    if reading.picks or reading.by_place or (strict and reading.by_chance):
         return True
     suspects = _STRICTLY if strict else _MOSTLY
     return any((call.name in suspects or call.counts_rows) and (strict or not call.ordered) for call in reading.calls)

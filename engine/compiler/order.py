@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, NamedTuple
 
 from interlock.engine.compiler.floats import Sums
-from interlock.engine.compiler.functions import COMMONEST, FLOATING, ORDERED, PICKED, SETTLING, SUMS, is_volatile
+from interlock.engine.compiler.functions import COMMONEST, FLOATING, ORDERED, PICKED, SETTLING, SUMS, WEIGHTED, WRITTEN_OUT, is_volatile
+from interlock.engine.compiler.order_collations import is_collated, merged_by_collation
 from interlock.engine.compiler.order_rows import Fact, closed, facts_of, key_of, resolved
 from interlock.engine.compiler.order_shapes import Known, Select, Shape, Shapes, name_of, parts_of, position_of
 from interlock.engine.compiler.reading import NO_NODES, QUERIES, Reading, counts_rows, first_offset, offset_of
@@ -86,7 +87,10 @@ class Orders:
         """All that the statement leaves to chance, in the order of the text."""
         found: list[Unsettled] = []
         self._visit(self._reading.root, None, found)
-        return sorted(found, key=lambda each: -1 if each.offset is None else each.offset)
+        if self._ties and (place := merged_by_collation(self._reading.root, self._aggregates)) is not None:
+            because = "texts that differ may be equal under a collation, and where they become one row or value, any of them stays"
+            found.append(Unsettled("COLLATE", because, "make them the same text, as by `lower(…)`", first_offset(place), "ties"))
+        return sorted(dict.fromkeys(found), key=lambda each: -1 if each.offset is None else each.offset)
 
     # --- what is left to chance ----------------------------------------------------------------------------------------
 
@@ -101,11 +105,19 @@ class Orders:
             return
         kind = value.get("type")
         if kind == "COLUMN_REF" or kind == "VALUE_CONSTANT":  # noqa: PLR1714 - most nodes are one of these
+            if self._ties and owner is not None and kind == "COLUMN_REF" and value.get("column_names", ("",))[-1].lower() == "rowid":
+                found += self._place(value, owner)
             return
         if type(kind) is not str:  # the size of a sample has a type too, and it is no node
             kind = None
+        if self._ties and value.get("sample", {}).get("repeatable"):
+            because = "a sample that is repeatable takes the same places again, and which rows stand there is not fixed"
+            remedy = "take rows by what is in them, as by `WHERE hash(key) % 10 = 0`"
+            found.append(Unsettled("TABLESAMPLE", because, remedy, first_offset(value), "no order"))
         if kind in QUERIES:
             found += self._modifiers(value)
+            if self._ties and value.get("key_targets"):
+                found += self._keyed(value)
             owner = value if kind == "SELECT_NODE" else None
         elif kind == "JOIN" and (value.get("ref_type") == "POSITIONAL" or (value.get("ref_type") == "ASOF" and self._ties)):
             found += self._joins(value)
@@ -126,6 +138,27 @@ class Orders:
         for label, part in value.items():
             if (type(part) is dict or type(part) is list) and part and label not in _NAMES:
                 self._visit(part, owner, found, settling=settling and (label == "arguments" or kind is None))
+
+    def _place(self, tree: Tree, owner: Tree) -> Iterator[Unsettled]:
+        """The number of a row in its table, where it is no column of that name."""
+        names: list[str] = tree["column_names"]
+        scope = self._shapes.select(owner).rows.scope()
+        if resolved(names, scope) is None and (len(names) == 1 or resolved(names[:1], scope) is None):
+            because = "`rowid` is the place of a row, and rows may be written in another order"
+            yield Unsettled("rowid", because, "use a key, or number the rows by an order", offset_of(tree), "ties")
+
+    def _keyed(self, node: Tree) -> Iterator[Unsettled]:
+        """A recursion that keeps one row for each key: any of several that a step gives."""
+        targets = {name_of(each) for each in node["key_targets"]}
+        for branch in (node["left"], node["right"]):
+            shape = self._shapes.query(branch)
+            names = [str(name).lower() for name in node.get("aliases", ())] or list(shape.columns or ())
+            found = {column for name, column in zip(names, shape.columns or (), strict=False) if name in targets}
+            if not any(key <= found for key in shape.keys):
+                because = "several rows of a step may have the same key, and `USING KEY` keeps any of these"
+                remedy = "let each branch give one row a key, as by `SELECT key, min(…) … GROUP BY key`"
+                yield Unsettled("USING KEY", because, remedy, first_offset(node["key_targets"]), "ties")
+                return
 
     def _joins(self, table: Tree) -> Iterator[Unsettled]:
         """Joins that go by the place of rows, or take one of several that fit."""
@@ -208,7 +241,7 @@ class Orders:
     def _facts(self, trees: Iterable[Tree], select: Select) -> frozenset[Fact]:
         found: set[Fact] = set(select.rows.fixed_columns)
         for tree in trees:
-            if not self._collation:  # under one, texts that differ may be equal in the order
+            if not self._collation and not is_collated(tree):  # under one, texts that differ may be equal in the order
                 found |= facts_of(tree, select.scope)
         return frozenset(found)
 
@@ -265,6 +298,9 @@ class Orders:
 
     def _aggregate(self, tree: Tree, name: str, select: Select) -> Iterator[Unsettled]:
         keys, orders, arguments = self._taken(tree, select)
+        if any(each.get("type") == "POSITIONAL_REFERENCE" for each in arguments):
+            yield from self._array(select.node, ordered=bool(orders))
+            return
         if name in PICKED or (name in COMMONEST and not orders):
             yield from self._chooses(tree, name, keys, select)
             return
@@ -276,7 +312,23 @@ class Orders:
         if self._arguments_fixed(tree, keys, select):
             return
         because = f"`{name}` takes rows in an order that is not fixed"
-        yield Unsettled(name, because, f"give it one: `{name}(… ORDER BY …)`", offset_of(tree), "no order")
+        form = WRITTEN_OUT.get(name)
+        remedy = f"give it one: `{name}(… ORDER BY …)`" if form is None else f"write it with an order: `{form}`"
+        yield Unsettled(name, because, remedy, offset_of(tree), "no order")
+
+    def _array(self, node: Tree, *, ordered: bool) -> Iterator[Unsettled]:
+        """`ARRAY(SELECT …)`, of which the parser makes an aggregate over a subquery."""
+        inner: Tree = node.get("from_table", {}).get("subquery", {}).get("node", {})
+        modifiers = [each for each in inner.get("modifiers", ()) if each.get("type") == "ORDER_MODIFIER"]
+        orders = [order.get("expression", {}) for each in modifiers for order in each.get("orders", ())]
+        if self._is_settled(inner, orders, []):
+            return
+        if ordered:
+            because = "rows may be equal in what `ARRAY` orders them by"
+            yield Unsettled("ARRAY", because, "order by what is unique: `ARRAY(SELECT … ORDER BY …)`", first_offset(inner), "ties")
+        else:
+            because = "`ARRAY` takes rows in an order that is not fixed"
+            yield Unsettled("ARRAY", because, "give it one: `ARRAY(SELECT … ORDER BY …)`", first_offset(inner), "no order")
 
     def _chooses(self, tree: Tree, name: str, keys: list[Tree], select: Select) -> Iterator[Unsettled]:
         """Aggregates that take one of several values which do as well."""
@@ -309,8 +361,9 @@ class Orders:
         why = "which is not fixed" if how == "no order" else "in which rows may be equal"
         because = f"`{name}` adds floating point numbers in an order {why}, so that the last digits may be others"
         over = tree.get("class") == "WINDOW"
-        ordered = f"`{name}(…) OVER (… ORDER BY …)`" if over else f"`{name}(… ORDER BY …)`"
-        exact = f"add exact numbers, as in `{name}(CAST(… AS DECIMAL(18,4)))`, or " if name in SUMS else ""
+        ordered = f"`{name}(…) OVER (… ORDER BY …)`" if over else f"`{WRITTEN_OUT.get(name, f'{name}(… ORDER BY …)')}`"
+        cast = "CAST(… AS DECIMAL(18,4))"
+        exact = f"add exact numbers, as in `{name}({cast}{f', {cast}' if name in WEIGHTED else ''})`, or " if name in SUMS else ""
         return Unsettled(name, because, f"{exact}give it an order by what is unique: {ordered}", offset_of(tree), "ties")
 
     def _taken(self, tree: Tree, select: Select) -> tuple[list[Tree], list[Tree], list[Tree]]:

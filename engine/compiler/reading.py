@@ -38,6 +38,7 @@ _COMPARED: Final = frozenset(
 _LOOKED_AT: Final = frozenset(
     {
         "BASE_TABLE",
+        "COLLATE",
         *_COMPARED,
         "FUNCTION",
         "JOIN",
@@ -125,6 +126,9 @@ class Reading:
         """Whether something takes some rows and leaves others: LIMIT, OFFSET, DISTINCT ON."""
         self.by_place = False
         """Whether a join goes by the place of rows, or takes one of several that fit."""
+        self.by_chance = False
+        """Whether something matters only where rows must be the same again: a collation, a sample that is repeatable, `rowid`, a
+        recursion that keeps one row for each key."""
         self.bound_to: dict[int, Cte | None] = {}
         """For each BASE_TABLE node, by identity: the CTE that it names."""
         self.scopes: dict[int, Scope] = {}
@@ -169,6 +173,8 @@ class Reading:
         names = node.get("column_names", ())
         if len(names) == 1 and names[0].lower() in CLOCK_WORDS:
             self.calls.append(Call(names[0].lower(), offset_of(node), 0, table=False, ordered=True))
+        if names and names[-1].lower() == "rowid":
+            self.by_chance = True
 
     def _query(self, node: Tree, kind: str, scope: Scope) -> Scope:
         if kind not in QUERIES:
@@ -184,6 +190,7 @@ class Reading:
         for entry in node["cte_map"].get("map", ()):
             self._visit(entry["value"].get("query_node"), scope)
             self._visit({key: part for key, part in entry["value"].items() if key != "query_node"}, scope)
+            self.by_chance = self.by_chance or "key_targets" in entry["value"]
             scope = {**scope, entry["key"].lower(): Cte(entry["value"], scope)}
         self.scopes[id(node)] = scope
         self._constructs(node, kind, scope)
@@ -214,7 +221,9 @@ class Reading:
                 self.notes.add("DISTINCT")
 
     def _sample(self, sample: Tree, offset: int | None) -> None:
-        if not sample.get("repeatable"):
+        if sample.get("repeatable"):
+            self.by_chance = True
+        else:
             self.samples.append(offset)
 
     def _look(self, node: Tree, kind: str, scope: Scope) -> None:
@@ -222,6 +231,8 @@ class Reading:
         match kind:
             case "BASE_TABLE":
                 self._base_table(node, scope, offset)
+            case "COLLATE":
+                self.by_chance = True
             case "SHOW_REF":
                 self.problems.append(
                     Problem(

@@ -78,6 +78,15 @@ SETTLED = [
     "select a.id from orders a semi join customers c on c.id = a.customer order by a.id limit 2",
     "select list(status order by status) as l from raw.orders",
     "select customer, list(status order by id) as l from orders group by customer",
+    "select customer, json_group_array(customer) as j from orders group by customer",
+    "select array(select status from raw.orders order by status) as l",
+    "select array(select status from orders order by id) as l",
+    "select id, array(select name from customers c where c.id = o.customer) as l from orders o",
+    "select status, count(*) as n from raw.orders where status collate nocase = 'a' group by status order by status collate nocase",
+    "select count(*) as n from raw.orders where status in (select status from raw.customers) and status collate nocase > 'b'",
+    'select max(status collate "binary") as s from raw.orders',
+    "select o.rowid as r from (select id as rowid from orders) o",
+    "with recursive r(i, n) using key (i) as (select 1, 0 union select i + 1 as j, min(n) as n from r where i < 9 group by 1) select * from r",
     "select list_sort(list(status)) as l, len(list(id)) as n from raw.orders",
     "select customer, any_value(customer) as c, first(customer + 1) as d from raw.orders group by customer",
     "select o.id, any_value(c.name) as n from orders o join customers c on c.id = o.customer group by o.id",
@@ -132,6 +141,10 @@ NO_ORDER = [
     "select id, row_number() over (partition by customer) as n from orders",
     "select id, lag(id) over () as n, list(id) over () as l from orders",
     "select id, sum(amount) over (rows between 1 preceding and current row) as s from orders",
+    "select json_group_array(status) as j from raw.orders",
+    "select customer, json_group_object(status, id) as j from orders group by all",
+    "select array(select status from raw.orders) as l",
+    "select id, array(select name from raw.customers c where c.id > o.id) as l from orders o",
 ]
 ONLY_WHERE_IT_MUST_BE = [
     "select o.id, x.amount from orders o asof join raw.orders x on o.customer = x.customer and o.ordered_at >= x.ordered_at",
@@ -149,6 +162,18 @@ ONLY_WHERE_IT_MUST_BE = [
     "select id, fill(amount) over (order by day) as s from orders",
     "select id, last_value(status order by day) over (partition by customer) as s from orders",
     "select id, last_value(status order by status) over (order by day rows 1 preceding) as s from orders",
+    "select array(select status from raw.orders order by day) as l",
+    "select id, rowid as place from raw.orders",
+    "select id from raw.orders o where o.rowid < 10",
+    "select id from raw.orders tablesample reservoir (10) repeatable (42)",
+    "select id from raw.orders o using sample 10 percent (bernoulli, 42)",
+    "select max(status collate nocase) as s from raw.orders",
+    "select distinct status collate nocase as s from raw.orders",
+    "select status collate nocase as s, count(*) as n from raw.orders group by 1",
+    "select status collate nocase as s from raw.orders union select status from raw.orders",
+    "with q as (select status collate nocase as s from raw.orders) select s from q group by s",
+    "select list(status order by status collate nocase) as l from raw.orders",
+    "with recursive r(i, s) using key (i) as (select customer, status from raw.orders union select i, s from r where i < 0) select * from r",
 ]
 
 
@@ -224,6 +249,7 @@ EXACT = [
     "select sum(id) as i, sum(amount::float order by id) as s from orders",
     "select median(amount::double) as m, quantile_cont(amount::double, 0.3) as q, min(amount::float) as s, count(amount::double) as n from orders",
     "select min(s) as s from (select sum(id) as s from orders group by customer)",
+    "select weighted_avg(amount, id) as s from orders",
 ]
 FLOATING = [
     "select sum(amount::double) as s from orders",
@@ -241,6 +267,8 @@ FLOATING = [
     "select id from orders where amount > (select avg(amount::double) from orders)",
     "select customer from orders group by customer having sum(amount::double) > 3",
     "select * from (select day, amount::double as a from orders) pivot (sum(a) for day in ('2024-01-01', '2024-01-02'))",
+    "select weighted_avg(amount::double, id) as s from orders",
+    "select wavg(id, amount::float) as s from orders",
 ]
 
 
