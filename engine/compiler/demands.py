@@ -35,7 +35,7 @@ def repeatability(
     inherited: Iterable[str],
     unsettled: Iterable[Unsettled],
     below: Iterable[Below],
-    floats: Mapping[str, tuple[str, ...]],
+    chances: Mapping[str, tuple[str, ...]],
 ) -> None:
     """What may answer differently when it is asked again: refused where rows must be the same, else told.
 
@@ -45,7 +45,7 @@ def repeatability(
         inherited: volatile functions that come with ephemeral models.
         unsettled: what the text leaves to chance beside these.
         below: ephemeral models and views that it reads.
-        floats: by name of these: what adds floating point numbers there in no fixed order; known where rows must be the same again.
+        chances: by name of these: what is left to chance there, ties too; known where rows must be the same again.
     """
     strict = model.materialized in {"incremental", "snapshot"} or model.deterministic
     where = dict(analysis.volatile)
@@ -80,7 +80,7 @@ def repeatability(
             )
     if model.deterministic:
         for other in below:
-            for what in sorted({*other.moving(), *floats.get(other.name, ())}):
+            for what in sorted({*other.moving(), *chances.get(other.name, ())}):
                 if other.is_ephemeral and what in where:
                     continue  # it has its own finding above
                 read = next((each for each in analysis.places if each.node.name == other.name), None)

@@ -48,8 +48,8 @@ def _may_be_unsettled(reading: Reading, *, strict: bool) -> bool:
     return any((call.name in suspects or call.counts_rows) and (strict or not call.ordered) for call in reading.calls)
 
 
-def floats_in(unit: Unit, around: Surroundings) -> tuple[str, ...]:
-    """What adds floating point numbers in no fixed order in a view or ephemeral model, or in those that it reads in its turn."""
+def chances_in(unit: Unit, around: Surroundings) -> tuple[str, ...]:
+    """What keeps rows from being the same again in a view or ephemeral model, or in those that it reads in its turn; ties and floating sums too."""
     found: set[str] = set()
     seen: set[str] = set()
     waiting = [unit]
@@ -58,7 +58,7 @@ def floats_in(unit: Unit, around: Surroundings) -> tuple[str, ...]:
         if each.name in seen or each.analysis is None:
             continue
         seen.add(each.name)
-        found |= {one.what for one in unsettled_in(each, around, strict=True) if one.what in FLOATING | SUMS}
+        found |= {one.what for one in unsettled_in(each, around, strict=True)}
         read = (around.units.get(place.node.name) for place in each.analysis.places if place.node.kind == "model")
         waiting += [other for other in read if other is not None and other.kind in {"view", "ephemeral"}]
     return tuple(sorted(found))

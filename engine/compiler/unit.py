@@ -16,7 +16,7 @@ from interlock.engine.compiler.demands import columns_named, repeatability
 from interlock.engine.compiler.digests import (
     kind_of,
 )
-from interlock.engine.compiler.keys import floats_in, query_shape, unsettled_in
+from interlock.engine.compiler.keys import chances_in, query_shape, unsettled_in
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.order import PICKS
 from interlock.engine.compiler.order_shapes import Shape
@@ -337,8 +337,8 @@ class Unit:
                 )
         found = unsettled_in(self, around)
         behind = [*ephemerals, *views.values()]
-        floats = {each.name: floats_in(each, around) for each in behind} if model.deterministic else {}
-        repeatability(model, analysis, inherited, found, behind, floats)
+        chances = {each.name: chances_in(each, around) for each in behind} if model.deterministic else {}
+        repeatability(model, analysis, inherited, found, behind, chances)
         below = (name for unit in (*ephemerals, *views.values()) for name in (unit.unsettled if unit.is_ephemeral else unit.moving()))
         self.unsettled = tuple(sorted({*(each.what for each in found if each.how == "no order" or each.what in PICKS), *below}))
         macros = [*analysis.macros, *(name for unit in ephemerals for name in (unit.model.macros if unit.model is not None else ()))]

@@ -212,6 +212,30 @@ def test_what_a_view_or_ephemeral_leaves_to_chance_is_left_so_by_its_readers(tmp
     assert (refused.subject, "`random` of `v`" in refused.summary) == ("t", True)
 
 
+def test_ties_behind_views_and_ephemerals_are_those_of_a_reader_whose_rows_must_be_the_same(tmp_path: Path) -> None:
+    numbered = "select id, row_number() over (order by day) as n from orders"
+    files = {
+        "models/orders.sql": ORDERS,
+        "models/orders.toml": KEYS,
+        "models/v.sql": numbered,
+        "models/w.sql": "select n from v",
+        "models/e.sql": numbered,
+        "models/e.toml": 'materialized = "ephemeral"\n',
+        "models/settled.sql": "select id, row_number() over (order by day, id) as n from orders",
+        "models/m.sql": "select n from w",
+        "models/m.toml": STRICT,
+        "models/o.sql": "select n from e",
+        "models/o.toml": STRICT,
+        "models/p.sql": "select n from settled",
+        "models/p.toml": STRICT,
+        "models/q.sql": "select n from w",
+        "models/q.toml": 'materialized = "table"\n',
+    }
+    found = compiled(tmp_path, files)
+    assert [(each.code, each.subject) for each in found.findings] == [("L217", "m"), ("L217", "o")]
+    assert "`row_number` of `w`" in found.findings[0].summary
+
+
 def test_a_unique_check_without_not_null_is_no_key(tmp_path: Path) -> None:
     files = {
         "models/t.sql": "select id, amount from raw.orders",
