@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from msgspec import structs
 
-from interlock.engine.compiler.nested import difference, fits
+from interlock.engine.compiler.nested import difference, fits, same
 from interlock.engine.compiler.types import Incomplete, Length, OutOfRange, canonical_type
 from interlock.engine.diagnostics import Diagnostic, Position, did_you_mean
 from interlock.engine.project.project import Contract, ContractColumn
@@ -29,18 +29,21 @@ class Promises(NamedTuple):
 
 
 def pinned(contract: Contract | None, promises: Promises, columns: tuple[Column, ...]) -> tuple[PromisedColumn, ...]:
-    """The promises as the rows are held to them: where a narrower type fits, the type that the column really has."""
+    """The promises as the rows are held to them: the type that the column really has, where a narrower one fits or its fields differ in case."""
     there = {column.name.lower(): column.type for column in columns}
-    return tuple(
-        structs.replace(promise, type=there.get(promise.column.lower(), promise.type))
-        if contract is not None and promise.type is not None and contract.columns[promise.column].assignable
-        else promise
-        for promise in promises.columns
-    )
+
+    def held(promise: PromisedColumn) -> PromisedColumn:
+        if contract is None or promise.type is None:
+            return promise
+        found = there.get(promise.column.lower(), promise.type)
+        is_met = contract.columns[promise.column].assignable or same(found, promise.type)
+        return structs.replace(promise, type=found) if is_met else promise
+
+    return tuple(map(held, promises.columns))
 
 
 def _meets(column: ContractColumn, found: str, wanted: str) -> bool:
-    return found == wanted or (column.assignable and fits(found, wanted))
+    return same(found, wanted) or (column.assignable and fits(found, wanted))
 
 
 class _Reporter:

@@ -56,6 +56,19 @@ def difference(found: str, wanted: str) -> str:
     return place if not place.startswith(" ") else ""
 
 
+def same(found: str, wanted: str) -> bool:
+    """Whether the types are one to the engine: of fields and members it does not look at case, so a cast would leave them as they are.
+
+    >>> same("STRUCT(a INTEGER)[]", "STRUCT(A INTEGER)[]"), same("STRUCT(a INTEGER)", "STRUCT(b INTEGER)"), same("ENUM('a')", "ENUM('A')")
+    (True, False, False)
+    """
+    return found == wanted or _folded(read(found)) == _folded(read(wanted))
+
+
+def _folded(kind: Type) -> Type:
+    return kind._replace(parts=tuple((name.lower(), _folded(part)) for name, part in kind.parts))
+
+
 def fits(found: str, wanted: str) -> bool:
     """Whether every value of one type is a value of the other: by integer digits and scale, part by part.
 
@@ -95,15 +108,15 @@ def _decimal(name: str) -> tuple[int, int] | None:
 
 
 def _difference(found: Type, wanted: Type, place: str) -> str:
-    if found == wanted:
+    if _folded(found) == _folded(wanted):
         return ""
     if found.name != wanted.name or not found.parts:
         return f"{place} is {spelled(found)}, and the contract says {spelled(wanted)}"
     names, promised = [name for name, _ in found.parts], [name for name, _ in wanted.parts]
-    if names != promised:
+    if [name.lower() for name in names] != [name.lower() for name in promised]:
         return f"{place} has fields {', '.join(names)}, and the contract says {', '.join(promised)}"
     pairs = zip(found.parts, wanted.parts, strict=True)
-    return next(_difference(one, other, _under(place, name)) for (name, one), (_, other) in pairs if one != other)
+    return next(_difference(one, other, _under(place, name)) for (name, one), (_, other) in pairs if _folded(one) != _folded(other))
 
 
 def _under(place: str, name: str) -> str:

@@ -167,6 +167,24 @@ def test_a_nested_type_is_compared_whole(tmp_path: Path) -> None:
     assert codes(model(tmp_path / "b", "select place, tags from raw.customers", bad)) == ["C303"]
 
 
+@pytest.mark.parametrize(
+    ("text", "promised", "held"),
+    [
+        ("{'a': id, 'b': status}", "STRUCT(A BIGINT, B VARCHAR)", "STRUCT(a BIGINT, b VARCHAR)"),
+        ("[{'a': id}]", "STRUCT(A BIGINT)[]", "STRUCT(a BIGINT)[]"),
+        ("map {status: {'a': id}}", "MAP(VARCHAR, STRUCT(A BIGINT))", "MAP(VARCHAR, STRUCT(a BIGINT))"),
+        ("union_value(i := id)", "UNION(I BIGINT)", "UNION(i BIGINT)"),
+    ],
+)
+def test_fields_are_the_same_in_any_case_since_a_cast_would_not_change_it(text: str, promised: str, held: str, tmp_path: Path) -> None:
+    for place, of in (("a", text), ("b", f"cast({text} as {promised})")):
+        found = model(tmp_path / place, f"select {of} as c from raw.orders", _contract(f'c]\ntype = "{promised}"'))
+        assert found.findings == ()
+        assert [promise.type for promise in found.models["m"].contract] == [held]
+    other = model(tmp_path / "c", f"select {text} as c from raw.orders", _contract(f'c]\ntype = "{promised.replace("BIGINT", "INTEGER")}"'))
+    assert "is BIGINT, and the contract says INTEGER" in the(other, "C303").because
+
+
 def test_rounding_a_quotient_into_a_decimal_without_scale_is_stopped(tmp_path: Path) -> None:
     assert codes(model(tmp_path, "select 2 / 3::decimal(7,6) as r", _contract('r]\ntype = "DECIMAL"'))) == ["C304"]
 
