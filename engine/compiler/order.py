@@ -152,7 +152,8 @@ class Orders:
         targets = {name_of(each) for each in node["key_targets"]}
         for branch in (node["left"], node["right"]):
             shape = self._shapes.query(branch)
-            names = [str(name).lower() for name in node.get("aliases", ())] or list(shape.columns or ())
+            aliases: list[str | None] = [str(name).lower() for name in node.get("aliases", ())]
+            names = aliases or list(shape.columns or ())
             found = {column for name, column in zip(names, shape.columns or (), strict=False) if name in targets}
             if not any(key <= found for key in shape.keys):
                 because = "several rows of a step may have the same key, and `USING KEY` keeps any of these"

@@ -61,7 +61,8 @@ def _merges(node: Tree, aggregates: frozenset[str]) -> bool:
         case "FUNCTION" | "WINDOW_AGGREGATE":
             name = str(node.get("function_name", "")).lower()
             return name in aggregates and name not in _COUNTING
-    return False
+        case _:
+            return False
 
 
 def _nodes(value: Any) -> Iterator[Tree]:
