@@ -109,14 +109,14 @@ OF_AUTHORITY = (
     of_runner(
         "an error is read as absent",
         "authority",
-        "            trouble = error.message\n        except",
+        "            trouble, helps = error.message, error.remedy\n        except",
         "            pass\n        except",
         f"{ROWS}[A4]",
     ),
     of_runner(
         "an altered receipt is read as absent",
         "authority",
-        "            trouble = str(error)",
+        '            trouble, helps, unsound = str(error), UNSOUND, "yes"',
         "            pass",
         f"{HISTORY}test_resume_reads_no_receipt_that_was_altered_as_one_that_is_absent",
     ),
@@ -177,6 +177,58 @@ OF_AUTHORITY = (
         f"{HISTORY}test_a_ledger_of_another_project_is_not_taken_for_ones_own",
     ),
     of_runner("a database that is gone is absent", "authority", '        return "gone"', '        return "absent"', f"{ROWS}[A9]"),
+)
+
+OF_WHAT_IS_BELIEVED = (
+    Mutation(
+        "control tables of any format are ours",
+        "engine/warehouse/duckdb/reader.py",
+        "        if form != FORMAT:\n",
+        "        if False:\n",
+        scenario("control_tables_of_another_format"),
+    ),
+    Mutation(
+        "a machine lets go of a receipt",
+        "engine/cases/acting.py",
+        "    if unsound:\n        # To let go",
+        "    if False:\n        # To let go",
+        scenario("accept_warehouse_in_ci"),
+    ),
+    of_runner(
+        "a source stays as it was planned",
+        "writing",
+        "attempt.bench.as_read(attempt.item.sources)",
+        "attempt.item.sources",
+        *scenario("source_that_went_back"),
+    ),
+    of_runner(
+        "macros are those of the clock",
+        "apply",
+        "    place.use_macros(lambda: body.macros)\n",
+        "",
+        *scenario("macros_of_the_plan"),
+    ),
+    Mutation(
+        "a protected column stays where it stood, or nowhere",
+        "engine/planner/choose.py",
+        "    if taken is not None:\n        return taken\n",
+        "",
+        scenario("protected_columns_stay_elsewhere"),
+    ),
+    Mutation(
+        "rows at another place are other rows",
+        "engine/planner/facts.py",
+        ' or (action == "create" and body.kind == "table")',
+        "",
+        scenario("full_refresh_at_another_place"),
+    ),
+    Mutation(
+        "fewer rows without their column are no cut",
+        "machines/guards_rows.py",
+        '    elif shrink.compared == "rows" and',
+        '    elif shrink.compared == "neither" and',
+        scenario("another_materialization_that_shrinks"),
+    ),
 )
 
 OF_SETTLING = (
@@ -439,7 +491,7 @@ OF_WRITING = (
     ),
 )
 
-MUTATIONS = (*OF_GUARDS, *OF_STEPS, *OF_AUTHORITY, *OF_SETTLING, *OF_RESUMING, *OF_WRITING)
+MUTATIONS = (*OF_GUARDS, *OF_STEPS, *OF_AUTHORITY, *OF_WHAT_IS_BELIEVED, *OF_SETTLING, *OF_RESUMING, *OF_WRITING)
 
 
 def play(mutation: Mutation, at: Path) -> str:
