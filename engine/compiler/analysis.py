@@ -73,6 +73,8 @@ class Analysis:
         self.edits: list[Edit] = []
         self.variables: tuple[str, ...] = ()
         self.macros: tuple[str, ...] = ()
+        self.waits: tuple[str, ...] = ()
+        """Macros that it calls and that are wrong: what else is said of them here would follow from that."""
         self.volatile: dict[str, int | None] = {}
         """Volatile functions that it calls itself or through macros, and where."""
         tree = self._tree()
@@ -275,6 +277,7 @@ class Analysis:
         for offset in reading.samples:
             self.volatile.setdefault("tablesample", offset)
         direct = {call.name: call.offset for call in reading.calls if call.name in macros.by_name}
+        self.waits = tuple(sorted({call.name for call in reading.calls} & macros.wrong)) if macros.wrong else ()
         reached = macros.reached(direct)
         self.macros = tuple(macro.name for macro in reached)
         for macro in reached:

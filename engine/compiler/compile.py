@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import structs
@@ -301,7 +301,7 @@ class Compilation:
         texts = [
             self.units[name].to_bind(around)
             for name in step
-            if not self._is_deployed(name) and not self._stopped(self.units[name], edges[name])
+            if not self._is_deployed(name) and not self.units[name].waits() and not self._stopped(self.units[name], edges[name])
         ]
         return self.binder.begin(shadows, (text for text in texts if text is not None))
 
@@ -318,7 +318,8 @@ class Compilation:
             is_cut = any(node.kind != "source" and node.name not in self.units for node in unit.texts_read())
             unit.known_whole = not stopped and not is_cut and (unit.analysis is None or not unit.analysis.broken)
             return
-        if not stopped or (unit.analysis is not None and unit.analysis.broken):
+        waits = unit.waits()
+        if not (stopped or waits) or (unit.analysis is not None and unit.analysis.broken):
             unit.bind(found.get(unit.bound_sql), around)
             return
         unit.blocked = True
@@ -327,7 +328,7 @@ class Compilation:
                 code="L220",
                 severity="note",
                 summary=f"`{unit.name}` is not looked at further",
-                because=f"it reads {', '.join(f'`{name}`' for name in stopped)}, which could not be bound",
+                because=" and ".join(_waited_for(stopped, waits)),
                 remedy="correct that first",
                 at=Position(path=unit.file.path),
                 subject=unit.name,
@@ -393,8 +394,8 @@ class Compilation:
             models[name] = structs.replace(model, checks=unit.checks, digests=digests, blocked=blocked)
 
     def _is_ready(self, drafted: Draft) -> bool:
-        """Whether everything that a check reads is there. What is not has its own finding."""
-        return all(
+        """Whether everything that a check reads and calls is there. What is not has its own finding."""
+        return not (drafted.analysis is not None and drafted.analysis.waits) and all(
             node.name in self.sources.done if node.kind == "source" else not self._stops(self._all[node.name]) for node in drafted.reads()
         )
 
@@ -428,6 +429,14 @@ class Compilation:
         for macro in self.macros.ordered:
             found.update(macro.variables)
         return tuple(sorted(found))
+
+
+def _waited_for(reads: Sequence[str], calls: Sequence[str]) -> Iterator[str]:
+    """In words, what has to be corrected before a unit can be looked at."""
+    if reads:
+        yield f"it reads {', '.join(f'`{name}`' for name in reads)}, which could not be bound"
+    if calls:
+        yield f"it calls {', '.join(f'`{name}`' for name in calls)}, which {'is a wrong macro' if len(calls) == 1 else 'are wrong macros'}"
 
 
 def _without_relation(unit: Unit, failed: NotBound) -> None:

@@ -38,9 +38,10 @@ class ProjectMacro(NamedTuple):
 class Macros:
     """The macros of a project. Those that are wrong leave findings and are not there."""
 
-    def __init__(self, ordered: Iterable[ProjectMacro], findings: Iterable[Diagnostic]) -> None:
-        """In the order in which they can be created."""
+    def __init__(self, ordered: Iterable[ProjectMacro], findings: Iterable[Diagnostic], wrong: Iterable[str] = ()) -> None:
+        """In the order in which they can be created; and the names of those that are wrong, as far as these are known."""
         self.ordered = tuple(ordered)
+        self.wrong = frozenset(wrong) - {macro.name for macro in self.ordered}
         self.by_name: Mapping[str, ProjectMacro] = {macro.name: macro for macro in self.ordered}
         self.findings = tuple(findings)
 
@@ -76,8 +77,9 @@ def macros_of(files: Iterable[MacroFile], values: Values, binder: Binder) -> Mac
     """Read the files and create their macros in the binder, each after what it calls."""
     findings: list[Diagnostic] = []
     drafts: dict[str, _Draft] = {}
+    named: set[str] = set()
     for file in sorted(files, key=lambda each: each.path):
-        for draft in _drafts(file, values, findings):
+        for draft in _drafts(file, values, findings, named):
             if draft.name in drafts:
                 before = drafts[draft.name].text.path
                 findings.append(
@@ -90,6 +92,7 @@ def macros_of(files: Iterable[MacroFile], values: Values, binder: Binder) -> Mac
                     )
                 )
             elif draft.name in parser.functions().names:
+                named.discard(draft.name)  # who calls that name means the engine's
                 findings.append(
                     _finding(
                         draft,
@@ -141,14 +144,14 @@ def macros_of(files: Iterable[MacroFile], values: Values, binder: Binder) -> Mac
                 volatile=frozenset(call.name for call in calls if call.name not in definitions and is_volatile(call.name, call.arguments)),
             )
         )
-    return Macros(ordered, findings)
+    return Macros(ordered, findings, named)
 
 
-def _drafts(file: MacroFile, values: Values, findings: list[Diagnostic]) -> list[_Draft]:
+def _drafts(file: MacroFile, values: Values, findings: list[Diagnostic], named: set[str]) -> list[_Draft]:
     text = Text(file.text, file.path)
     drafts: list[_Draft] = []
     for statement in _statements(text):
-        draft = _draft(text, statement, values, findings)
+        draft = _draft(text, statement, values, findings, named)
         if draft is not None:
             drafts.append(draft)
     return drafts
@@ -164,7 +167,7 @@ def _statements(text: Text) -> list[list[Token]]:
     return [statement for statement in found if statement]
 
 
-def _draft(text: Text, statement: list[Token], values: Values, findings: list[Diagnostic]) -> _Draft | None:
+def _draft(text: Text, statement: list[Token], values: Values, findings: list[Diagnostic], named: set[str]) -> _Draft | None:
     start, end = statement[0].start, statement[-1].end
     words = [token.text.lower() for token in statement[:_HEAD_TOKENS]]
     at = text.at(start, statement[0].end - start)
@@ -191,6 +194,8 @@ def _draft(text: Text, statement: list[Token], values: Values, findings: list[Di
             )
         )
         return None
+    called = name.text.strip('"').lower()
+    named.add(called)
     used = [use for use in uses(text) if start <= use.start < end]
     edits, wrong = substitution(text, values, found=used, subject=name.text)
     findings += wrong
@@ -217,7 +222,7 @@ def _draft(text: Text, statement: list[Token], values: Values, findings: list[Di
         return None
     plain = " ".join(token.text.lower() if token.kind == "keyword" else token.text for token in statement)
     return _Draft(
-        name=name.text.strip('"').lower(),
+        name=called,
         statement=spliced.text,
         digest=digest("macro", plain.encode()),
         variables=tuple(sorted({use.name for use in used})),

@@ -123,6 +123,10 @@ class Unit:
         """Models, seeds and sources that its own text names."""
         return self.analysis.nodes() if self.analysis is not None else []
 
+    def waits(self) -> tuple[str, ...]:
+        """Macros that its own text calls and that are wrong."""
+        return self.analysis.waits if self.analysis is not None else ()
+
     def reads(self) -> set[str]:
         """Models and seeds whose relations must be there before it is made: those of its text and of its checks on rows."""
         nodes = self.texts_read()

@@ -32,6 +32,24 @@ def test_macros_are_made_each_after_what_it_calls(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "wrong", ["create macro cents(x) as", "create macro cents(x) as nothing(x)", "create macro cents(x) as x + $nothing"]
+)
+def test_what_calls_a_wrong_macro_waits_for_it(wrong: str, tmp_path: Path) -> None:
+    files = {
+        "macros/a.sql": f"{wrong};\ncreate macro trim(x) as x",
+        "models/m.sql": "select cents(id) as y from raw.orders",
+        "models/n.sql": "select * from m",
+        "models/o.sql": "select trim('a') as a",
+        "models/p.sql": "select id as y from raw.orders",
+        "models/p.toml": '[[checks]]\nname = "whole"\nsql = "select y from p where cents(y) < 0"\n',
+    }
+    found = compiled(tmp_path, files)
+    assert [finding.at.path for finding in errors(found)] == ["macros/a.sql", "macros/a.sql"]
+    waits = {finding.subject: finding.because for finding in found.findings if finding.code == "L220"}
+    assert waits == {"m": "it calls `cents`, which is a wrong macro", "n": "it reads `m`, which could not be bound"}
+
+
+@pytest.mark.parametrize(
     ("text", "code", "line", "column"),
     [
         ("select 1", "S118", 1, 1),
