@@ -191,6 +191,6 @@ def _busy(path: Path, holder: Holder | None) -> Refused:
         code="W603",
         summary="another process is writing this database",
         because=because,
-        remedy="wait until it is done, or let this wait with `--wait`",
+        remedy="wait until it is done, or let this wait with `--wait`; one that hangs may be ended: the next run settles what it began",
     )
     return Refused(finding, exit_code=EXIT_BUSY)
