@@ -32,6 +32,13 @@ def test_all_that_is_used_of_the_driver_is_asked_for() -> None:
     assert used == set(driver.NEEDED)
 
 
+def test_nobody_else_imports_it() -> None:
+    found = {
+        path.name for path in (ROOMS / "engine").rglob("*.py") if re.search(r"^\s*(import|from) _?duckdb\b", path.read_text(), re.MULTILINE)
+    }
+    assert found == {"driver.py"}
+
+
 def test_what_is_taken_is_what_the_package_has() -> None:
     compiled = importlib.import_module("_duckdb")
     assert driver.chosen(compiled) is compiled

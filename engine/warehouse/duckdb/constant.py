@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import duckdb
-
+from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.engine.warehouse.duckdb.parser import in_memory
 
 ROWS_MAX = 1_000

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["duckdb", "related"]
 
 NEEDED: Final = (
+    "BinderException",
     "CatalogException",
     "ConnectionException",
     "DuckDBPyConnection",
