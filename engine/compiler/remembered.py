@@ -55,7 +55,12 @@ def compile_known(project: Project, target: TargetConfig, *, as_of: str, world: 
     # that do not keep one answer between them.
     seen = {name: columns for name, columns in world.sources.items() if _is_as_declared(project.sources.get(name), columns)}
     work = _Work(project, target, as_of, structs.replace(world, sources=_without(world.sources, seen)), cache)
-    compiled = work.unchanged() or work.extended() or work.anew()
+    compiled = work.unchanged()
+    if compiled is None:
+        from interlock.engine.warehouse.duckdb import parser  # noqa: PLC0415 - loads the engine
+
+        parser.begin()
+        compiled = work.extended() or work.anew()
     if not seen.keys() & compiled.sources.keys():
         return compiled
     return structs.replace(

@@ -7,6 +7,7 @@ import functools
 import itertools
 import re
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -48,6 +49,10 @@ _PLACE_FIRST: Final = re.compile(r'\{"query_location(?:_length)?":\d+,?')
 _CALL: Final = re.compile(r'(\w+)"?\(')
 """What is called in a text of the engine's own, in which a name stands right before its bracket."""
 _LEVELS_MAX = 20_000
+
+_OPENING: Final = threading.Lock()
+_ASKING: Final = threading.Lock()
+"""One thread opens and asks; others wait for what it gets instead of doing it once more."""
 
 _ahead: dict[str, Future[dict[str, str]]] = {}
 """Answers that were asked for ahead, each taken once: with the others of its lot, when these are there."""
@@ -113,9 +118,24 @@ class Functions(NamedTuple):
     """All of them."""
 
 
-@functools.cache
+def begin() -> None:
+    """Open the database that parses, and ask the engine for its functions, on a thread of its own: all who compile wait for both."""
+    threading.Thread(target=_begun, name="functions").start()
+
+
+def _begun() -> None:
+    with contextlib.suppress(duckdb.Error):  # who needs an answer asks again, and is told
+        functions()
+
+
 def functions() -> Functions:
     """Asked once in a process: it takes as long as binding fifty models."""
+    with _ASKING:
+        return _functions()
+
+
+@functools.cache
+def _functions() -> Functions:
     with _connection().cursor() as cursor:
         rows = cursor.execute(
             "SELECT lower(function_name), function_type, stability, macro_definition FROM duckdb_functions() WHERE internal"
@@ -197,8 +217,13 @@ def in_memory() -> Iterator[duckdb.DuckDBPyConnection]:
         yield cursor
 
 
-@functools.cache
 def _connection() -> duckdb.DuckDBPyConnection:
+    with _OPENING:
+        return _opened()
+
+
+@functools.cache
+def _opened() -> duckdb.DuckDBPyConnection:
     # a tree is about four levels deep for each level of the expression, of which DuckDB takes a thousand
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _LEVELS_MAX))
     return duckdb.connect(":memory:", config={"enable_external_access": False, "lock_configuration": True, "threads": 1})
