@@ -158,6 +158,8 @@ def _ignore(old: bytes) -> bytes:
 def _small(directory: Path, project_id: str) -> dict[str, bytes]:
     name = os.fsencode(directory.absolute().name).decode("utf-8", "replace") or "project"
     stem = suggestion(name)
+    if "${" in name:
+        name = stem  # a name in interlock.toml reads no environment
     texts = {
         FILE: _CONFIG.format(id=project_id, name=_toml_text(name), stem=stem),
         "seeds/raw_orders.csv": _SEED,

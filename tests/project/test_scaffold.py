@@ -36,6 +36,11 @@ def test_a_small_project_is_called_as_its_directory(tmp_path: Path) -> None:
     assert (found.name, found.targets["dev"].path) == ('a "b" é', "a_b.duckdb")
 
 
+def test_a_directory_that_is_called_like_a_variable_names_no_project(tmp_path: Path) -> None:
+    init(tmp_path / "a ${HOME}", sample=None, project_id=ID)
+    assert load(tmp_path / "a ${HOME}", environment={"HOME": "/root"}).name == "a_home"
+
+
 @pytest.mark.parametrize("name", ["\U0001f600 $x", "\u00e9 'q'", 'a"b\\c', "tab\tdel\x7f", os.fsdecode(b"not \xff text")])
 def test_a_small_project_stands_in_any_directory(tmp_path: Path, name: str) -> None:
     init(tmp_path / name, sample=None, project_id=ID)

@@ -68,6 +68,17 @@ def test_a_missing_directory_has_its_own_answer(tmp_path: Path) -> None:
     assert "`data`" in error.remedy
 
 
+def test_a_backslash_in_a_path_is_no_way_to_another_database(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    duckdb.connect(str(tmp_path / "shop" / "x.duckdb")).close()
+    other = (tmp_path / "shop" / "x.duckdb").read_bytes()
+    for write in (True, False):
+        error = why(Shop(tmp_path, "shop\\x.duckdb"), write=write)
+        assert (error.code, "backslash" in error.message) == ("W602", True)
+    assert [path.name for path in tmp_path.iterdir()] == ["shop"]
+    assert (tmp_path / "shop" / "x.duckdb").read_bytes() == other
+
+
 def test_a_log_without_its_database_is_kept(shop: Shop) -> None:
     """DuckDB would make a new file and delete the log, and with it committed rows."""
     files.wal(shop.location).write_bytes(b"rows")

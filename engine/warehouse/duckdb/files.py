@@ -95,6 +95,10 @@ def demand_openable(location: Path, *, write: bool, create: bool) -> None:
     Raises:
         WarehouseError: W601, W602, W605 or W607.
     """
+    if "\\" in str(location):
+        # The file that DuckDB would open, or make, is another one than was looked at here.
+        because = f"the path `{location}` holds a backslash, which DuckDB reads as `/`"
+        raise _error("W602", "absent", because, "put the database at a path without one, by `path` of the target")
     state = file_state(location)
     if state == "missing":
         _demand_creatable(location, create=write and create)
