@@ -77,6 +77,8 @@ def test_a_backslash_in_a_path_is_no_way_to_another_database(tmp_path: Path) -> 
         assert (error.code, "backslash" in error.message) == ("W602", True)
     assert [path.name for path in tmp_path.iterdir()] == ["shop"]
     assert (tmp_path / "shop" / "x.duckdb").read_bytes() == other
+    error = why(Shop(tmp_path, "y.duckdb"), attach={"src_0": tmp_path / "shop\\x.duckdb"})
+    assert (error.code, "backslash" in error.message) == ("W614", True)
 
 
 def test_a_log_without_its_database_is_kept(shop: Shop) -> None:

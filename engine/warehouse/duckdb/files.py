@@ -89,16 +89,24 @@ def disk(location: Path) -> Literal["full", "room"]:
         return "room"
 
 
+def demand_reachable(location: Path) -> None:
+    """The file that DuckDB would open, or make, is the one that is looked at here.
+
+    Raises:
+        WarehouseError: W602, it is another one.
+    """
+    if "\\" in str(location):
+        because = f"the path `{location}` holds a backslash, which DuckDB reads as `/`"
+        raise _error("W602", "absent", because, "put the database at a path without one, and name it by `path` of the target")
+
+
 def demand_openable(location: Path, *, write: bool, create: bool) -> None:
     """What can be said before DuckDB is asked, so that each case has its own answer.
 
     Raises:
         WarehouseError: W601, W602, W605 or W607.
     """
-    if "\\" in str(location):
-        # The file that DuckDB would open, or make, is another one than was looked at here.
-        because = f"the path `{location}` holds a backslash, which DuckDB reads as `/`"
-        raise _error("W602", "absent", because, "put the database at a path without one, by `path` of the target")
+    demand_reachable(location)
     state = file_state(location)
     if state == "missing":
         _demand_creatable(location, create=write and create)

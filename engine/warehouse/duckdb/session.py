@@ -19,7 +19,7 @@ from interlock.engine.warehouse.duckdb.control import Bound
 from interlock.engine.warehouse.duckdb.cursors import Cursors, fetch, interrupted
 from interlock.engine.warehouse.duckdb.driver import duckdb
 from interlock.engine.warehouse.duckdb.errors import DRIVER_ERRORS, classify, classify_attach, not_prepared, outcome_unknown
-from interlock.engine.warehouse.duckdb.files import demand_openable, disk, file_id, lock_file
+from interlock.engine.warehouse.duckdb.files import demand_openable, demand_reachable, disk, file_id, lock_file
 from interlock.engine.warehouse.duckdb.quoting import identifier, string
 from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 from interlock.engine.warehouse.duckdb.settings import costs
@@ -339,6 +339,10 @@ class _Opening:
         except DRIVER_ERRORS as error:
             raise self._with_holder(classify_attach(error, self._location)) from error  # type: ignore[arg-type]
         for alias, path in sorted(self._attach.items()):
+            try:
+                demand_reachable(path)
+            except WarehouseError as error:
+                raise _source_error(error, path) from error
             try:
                 connection.execute(f"ATTACH {string(str(path))} AS {identifier(alias)} (TYPE duckdb, READ_ONLY)")
             except DRIVER_ERRORS as error:
