@@ -21,13 +21,14 @@ from interlock.engine.planner.observe import UNSOUND, Unreadable, read_bodies, r
 from interlock.engine.planner.plan import Options
 from interlock.engine.results import ActResult, Confirm
 from interlock.engine.runner import genesis
-from interlock.engine.runner.apply import Site, run, site
+from interlock.engine.runner.apply import run
 from interlock.engine.runner.authority import Sight
 from interlock.engine.runner.binding import unreadable
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.heads import taken
 from interlock.engine.runner.planning import Planned
 from interlock.engine.runner.selection import Request
+from interlock.engine.runner.site import Site, site
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen, WarehouseError

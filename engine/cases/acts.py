@@ -9,8 +9,8 @@ from interlock.engine import outcome as outcomes
 from interlock.engine.diagnostics import refused
 from interlock.engine.ledger.writer import OwnEvidence, own
 from interlock.engine.results import ActResult
-from interlock.engine.runner.apply import Site
 from interlock.engine.runner.authority import Sight
+from interlock.engine.runner.site import Site
 from interlock.engine.warehouse.duckdb.control import Bound
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import WarehouseError

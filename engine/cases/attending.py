@@ -15,9 +15,9 @@ from interlock.engine.ledger.places import LOCK, plans_directory, segments_direc
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole, read
 from interlock.engine.ledger.writer import Ledger, LedgerError, own
 from interlock.engine.results import ActResult, Confirm
-from interlock.engine.runner.apply import Site, site
 from interlock.engine.runner.authority import demand
 from interlock.engine.runner.ground import Ground
+from interlock.engine.runner.site import Site, site
 from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import Identity, WarehouseError

@@ -10,9 +10,9 @@ from interlock.engine.diagnostics import Refused, refused
 from interlock.engine.ledger.reader import LedgerWhole, Unsound, entries
 from interlock.engine.planner.observe import left_behind
 from interlock.engine.results import ActResult, Confirm
-from interlock.engine.runner.apply import Site, site
 from interlock.engine.runner.authority import demand
 from interlock.engine.runner.ground import Ground
+from interlock.engine.runner.site import Site, site
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import WarehouseError

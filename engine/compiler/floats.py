@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
 from interlock.engine.compiler.functions import SUMS, WEIGHTED
+from interlock.engine.compiler.reading import nodes_in
 from interlock.engine.compiler.types import INTEGERS
 from interlock.engine.warehouse.duckdb.parser import Tree
 
@@ -49,7 +50,7 @@ def sums_of(plan: Mapping[str, Any] | None, *, is_plain: bool) -> Sums:
         return UNKNOWN
     floating: set[str] = set()
     columns: dict[str, set[str]] = {}
-    for node in _nodes(plan):
+    for node in nodes_in(plan):
         name = _name(node)
         if name in SUMS and {(each.get("return_type") or {}).get("id") for each in node.get("children", ())} & _FLOATING:
             floating.add(name)
@@ -57,17 +58,6 @@ def sums_of(plan: Mapping[str, Any] | None, *, is_plain: bool) -> Sums:
             for column, kind in zip(node.get("names", ()), node.get("returned_types", ()), strict=False):
                 columns.setdefault(str(column).lower(), set()).add(str(kind.get("id")))
     return Sums(frozenset(floating), {name: frozenset(kinds) for name, kinds in columns.items()})
-
-
-def _nodes(value: Any) -> Iterator[Mapping[str, Any]]:
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            yield each
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each
 
 
 def _name(node: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from interlock.engine.compiler.reading import NO_NODES, QUERIES
+from interlock.engine.compiler.reading import NO_NODES, QUERIES, nodes_in
 from interlock.engine.warehouse.duckdb.parser import Tree
 
 _BINARY: Final = frozenset({"binary", "c", "posix"})
@@ -18,12 +18,12 @@ def merged_by_collation(root: Tree, aggregates: frozenset[str]) -> Tree | None:
     if not is_collated(root):
         return None
     place = next(_collated(root, compared=False), None)
-    return place if place is not None and any(_merges(node, aggregates) for node in _nodes(root)) else None
+    return place if place is not None and any(_merges(node, aggregates) for node in nodes_in(root)) else None
 
 
 def is_collated(tree: Any) -> bool:
     """Whether texts that differ may be equal in an expression."""
-    return any(_is_collate(node) for node in _nodes(tree))
+    return any(_is_collate(node) for node in nodes_in(tree))
 
 
 def _is_collate(node: Tree) -> bool:
@@ -63,14 +63,3 @@ def _merges(node: Tree, aggregates: frozenset[str]) -> bool:
             return name in aggregates and name not in _COUNTING
         case _:
             return False
-
-
-def _nodes(value: Any) -> Iterator[Tree]:
-    waiting = [value]
-    while waiting:
-        each = waiting.pop()
-        if isinstance(each, dict):
-            yield each
-            waiting += each.values()
-        elif isinstance(each, list):
-            waiting += each

@@ -327,6 +327,18 @@ class Reading:
         return None
 
 
+def nodes_in(value: Any) -> Iterator[Tree]:
+    """Every object in what a decoder gave, itself among them, in no order."""
+    waiting = [value]
+    while waiting:
+        each = waiting.pop()
+        if isinstance(each, dict):
+            yield each
+            waiting += each.values()
+        elif isinstance(each, list):
+            waiting += each
+
+
 def counts_rows(window: Tree) -> bool:
     """Whether a frame begins or ends at some row: rows that are equal in the order are then in it or not, as they come."""
     return any(str(window.get(end, "")).endswith("_ROWS") for end in ("start", "end"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Literal
@@ -15,15 +15,12 @@ from interlock.engine.clock import moment as moment_of
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.diagnostics import Diagnostic, Refused
-from interlock.engine.ledger.reader import LedgerWhole
-from interlock.engine.ledger.since_seal import keep
-from interlock.engine.ledger.writer import Ledger
 from interlock.engine.planner.differences import Now, differences, moved_receipts
 from interlock.engine.planner.edits import Texts
 from interlock.engine.planner.observe import Unreadable, read_bodies
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.runner import genesis
-from interlock.engine.runner.authority import Sight, demand, look
+from interlock.engine.runner.authority import Sight, demand
 from interlock.engine.runner.bench import Attempt
 from interlock.engine.runner.binding import unreadable
 from interlock.engine.runner.carry import Carried, Order, carry_out
@@ -32,12 +29,11 @@ from interlock.engine.runner.marks import Marks
 from interlock.engine.runner.planning import Planned, load, make_plan, save
 from interlock.engine.runner.selection import Request
 from interlock.engine.runner.settle import Settled, settle_all
+from interlock.engine.runner.site import Site, site
 from interlock.engine.runner.texts import texts_now
-from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.files import file_state, remove_empty
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.duckdb.session import DuckDBSession, refusal
-from interlock.engine.warehouse.lock import Lock
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import AuthorityFinding, Difference
 
@@ -54,97 +50,6 @@ class Applied:
     differences: tuple[Difference, ...] = ()
     findings: tuple[Diagnostic, ...] = ()
     notes: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class Site:
-    """An opened target: locked, with its session and its ledger. Closed in reverse, whatever happens."""
-
-    ground: Ground
-    lock: Lock
-    session: DuckDBSession | None = None
-    ledger: Ledger | None = None
-    stop: threading.Event = field(default_factory=threading.Event)
-
-    def sight(self) -> Sight:
-        """Ledger and warehouse as they are now."""
-        reader = self.session.reader() if self.session is not None else None
-        try:
-            return look(self.ground.directory, self.ground.project.id, reader)
-        except WarehouseError as error:
-            raise refusal(error, subject=self.ground.target.name) from error
-        finally:
-            if reader is not None:
-                reader.close()
-
-    def open_ledger(self, sight: Sight) -> Ledger:
-        """Go on after a whole ledger; a torn tail is copied aside, cut and recorded."""
-        assert isinstance(sight.ledger, LedgerWhole)
-        ground = self.ground
-        self.ledger = Ledger.open(ground.directory, clock=ground.clock, actor=ground.actor, version=VERSION, at=sight.ledger.tip)
-        self.ledger.cut_torn(ground.project.id)
-        return self.ledger
-
-    def begin_ledger(self, warehouse: str | None = None) -> Ledger:
-        """A new ledger of this project and target, with its first record on disk; `warehouse`: the id that it is for, if that is known."""
-        ground = self.ground
-        self.ledger = genesis.begin(
-            ground.directory,
-            project=ground.project.id,
-            target=ground.target.name,
-            warehouse=warehouse,
-            clock=ground.clock,
-            actor=ground.actor,
-            version=VERSION,
-        )
-        return self.ledger
-
-    def use_macros(self, macros: Callable[[], tuple[str, ...]]) -> None:
-        """Give the opened database these macros; where there is none yet, nobody has to know them.
-
-        Raises:
-            Refused: one of them cannot be made.
-        """
-        if self.session is None:
-            return
-        try:
-            self.session.use_macros(macros())
-        except WarehouseError as error:
-            raise refusal(error, subject=self.ground.target.name) from error
-
-    def remember(self) -> None:
-        """Keep what the ledger comes to, while nobody else writes it: later commands go on from there."""
-        if self.ledger is not None:
-            keep(self.ground.directory, self.ledger.sequence)
-
-    def close(self) -> None:
-        """Give everything back."""
-        with ExitStack() as last_first:
-            last_first.callback(self.lock.release)
-            if self.session is not None:
-                last_first.callback(self.session.close)
-            if self.ledger is not None:
-                last_first.callback(self.ledger.close)
-
-
-@contextmanager
-def site(ground: Ground, command: str) -> Iterator[Site]:
-    """Lock the target, and open its database if it is there. It has no macros yet: those of a plan are known with the plan.
-
-    Raises:
-        Refused: busy, or it cannot be opened.
-    """
-    if file_state(ground.target.location) == "missing" and not ground.directory.exists():
-        # A mistyped path must not even get a lock file beside it.
-        ground.demand_creatable()
-    place = Site(ground=ground, lock=ground.lock(command))
-    try:
-        if ground.database_exists():
-            place.session = ground.session(create=False)
-        yield place
-        place.remember()
-    finally:
-        place.close()
 
 
 def run(

@@ -13,12 +13,13 @@ from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.subjects import RunFold
 from interlock.engine.planner.plan import PlanBody
 from interlock.engine.runner import genesis
-from interlock.engine.runner.apply import Applied, Site, carry_on, demand_no_doubt, differences_now, finding_of, settle_open, site
+from interlock.engine.runner.apply import Applied, carry_on, demand_no_doubt, differences_now, finding_of, settle_open
 from interlock.engine.runner.authority import Sight, demand
 from interlock.engine.runner.bench import Attempt
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import Planned, load
 from interlock.engine.runner.settle import Settled
+from interlock.engine.runner.site import Site, site
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -484,7 +484,7 @@ OF_WRITING = (
     ),
     of_runner(
         "a mistyped path gets a lock file",
-        "apply",
+        "site",
         '    if file_state(ground.target.location) == "missing" and not ground.directory.exists():',
         "    if False:",
         *scenario("mistyped_database"),
