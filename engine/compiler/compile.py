@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from msgspec import structs
@@ -23,6 +23,7 @@ from interlock.engine.compiler.names import Names, Node
 from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.compiler.shadows import is_storable, repeats, shadow_of
 from interlock.engine.compiler.sources import SourceCompiler, bound_name
+from interlock.engine.compiler.stopped import circle, waits, without_relation
 from interlock.engine.compiler.text import wrapped
 from interlock.engine.compiler.trees import Trees
 from interlock.engine.compiler.unit import Surroundings, Unit
@@ -288,7 +289,7 @@ class Compilation:
                 models[unit.name] = finished(unit, around, layers[unit.name])
                 self._looked(unit)
             for place, failed in binding.stood().items():
-                _without_relation(made[place], failed)
+                without_relation(made[place], failed)
                 models[made[place].name] = finished(made[place], around, layers[made[place].name])
 
     def _looked(self, unit: Unit) -> None:
@@ -318,22 +319,11 @@ class Compilation:
             is_cut = any(node.kind != "source" and node.name not in self.units for node in unit.texts_read())
             unit.known_whole = not stopped and not is_cut and (unit.analysis is None or not unit.analysis.broken)
             return
-        waits = unit.waits()
-        if not (stopped or waits) or (unit.analysis is not None and unit.analysis.broken):
+        if not (stopped or unit.waits()) or (unit.analysis is not None and unit.analysis.broken):
             unit.bind(found.get(unit.bound_sql), around)
             return
         unit.blocked = True
-        unit.findings.append(
-            Diagnostic(
-                code="L220",
-                severity="note",
-                summary=f"`{unit.name}` is not looked at further",
-                because=" and ".join(_waited_for(stopped, waits)),
-                remedy="correct that first",
-                at=Position(path=unit.file.path),
-                subject=unit.name,
-            )
-        )
+        unit.findings.append(waits(unit, stopped, unit.waits()))
 
     def _stops(self, unit: Unit) -> bool:
         """Whether nothing can be bound against a unit."""
@@ -402,21 +392,8 @@ class Compilation:
     def _cycle(self, cycle: list[str]) -> None:
         edges = list(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
         places = [self._reference(name, reads) for name, reads in edges]
-        through_check = None in places
         at, *also = (place or Position(path=self.units[name].path) for place, (name, _) in zip(places, edges, strict=True))
-        self.findings.append(
-            Diagnostic(
-                code="L206",
-                summary="models read each other in a circle",
-                because=" reads ".join(f"`{name}`" for name in [*cycle, cycle[0]]),
-                remedy='a check that needs a later model says after = "publication"'
-                if through_check
-                else "take one of these references out",
-                at=at,
-                also=tuple(also),
-                subject=cycle[0],
-            )
-        )
+        self.findings.append(circle(cycle, at, tuple(also), through_check=None in places))
 
     def _reference(self, name: str, reads: str) -> Position | None:
         """Where a model's text names another; nothing where only a check of it does."""
@@ -429,28 +406,6 @@ class Compilation:
         for macro in self.macros.ordered:
             found.update(macro.variables)
         return tuple(sorted(found))
-
-
-def _waited_for(reads: Sequence[str], calls: Sequence[str]) -> Iterator[str]:
-    """In words, what has to be corrected before a unit can be looked at."""
-    if reads:
-        yield f"it reads {', '.join(f'`{name}`' for name in reads)}, which could not be bound"
-    if calls:
-        yield f"it calls {', '.join(f'`{name}`' for name in calls)}, which {'is a wrong macro' if len(calls) == 1 else 'are wrong macros'}"
-
-
-def _without_relation(unit: Unit, failed: NotBound) -> None:
-    unit.bound = False
-    unit.findings.append(
-        Diagnostic(
-            code="L201",
-            summary=f"no relation can have the columns of `{unit.name}`",
-            because=failed.message,
-            remedy="cast the column that it names to a type that can be stored",
-            at=Position(path=unit.file.path),
-            subject=unit.name,
-        )
-    )
 
 
 def _texts(file: ModelFile | SeedFile) -> list[str]:
