@@ -282,16 +282,21 @@ def run(
     Raises:
         Refused: as `plan` and `apply`; P421 on a protected target without `unreviewed`.
     """
-    from interlock.engine.cases.running import demand_seen, run_command  # noqa: PLC0415
+    from interlock.engine.runner.door import entered  # noqa: PLC0415
 
     ground = _ground(ctx, writes=True)
     if not unreviewed:
-        demand_seen(ground)
+        ground.demand_seen()
     request = _request(
         select, exclude, full_refresh, allow_shrink, on_change, force, drop_orphans, as_of, low, high, verify_content, ctx.variables
     )
     review: Literal["unreviewed", "open"] = "unreviewed" if ground.target.protected else "open"
-    return run_command(ground, "run", request, threads=threads, fail_fast=fail_fast, review=review, progress=progress or Silent())
+    with entered(ground, "run") as door:
+        from interlock.engine.cases.running import run_command  # noqa: PLC0415 - loaded while the database opens
+
+        return run_command(
+            ground, "run", request, threads=threads, fail_fast=fail_fast, review=review, progress=progress or Silent(), door=door
+        )
 
 
 def resume(

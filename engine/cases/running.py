@@ -9,13 +9,14 @@ from typing import Any, Literal
 
 from interlock.engine import outcome as outcomes
 from interlock.engine.cases.sources import source_warnings
-from interlock.engine.diagnostics import Diagnostic, Outcome, refused
+from interlock.engine.diagnostics import Diagnostic, Outcome
 from interlock.engine.ledger.places import ledger_directory
 from interlock.engine.planner.plan import Item, PlanBody
 from interlock.engine.results import ModelResult, Progress, RunResult
 from interlock.engine.runner.apply import Applied, compared, now_of, run
 from interlock.engine.runner.authority import demand, look
 from interlock.engine.runner.bench import Attempt, InDoubt, Refuse
+from interlock.engine.runner.door import Door
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import load
 from interlock.engine.runner.selection import Request
@@ -31,22 +32,6 @@ def elsewhere(ground: Ground) -> dict[str, Path]:
     }
 
 
-def demand_seen(ground: Ground) -> None:
-    """Stop where a person must have seen what is written.
-
-    Raises:
-        Refused: P421, the target is protected.
-    """
-    name = ground.target.name
-    if ground.target.protected:
-        raise refused(
-            "P421",
-            f"target `{name}` is protected: what is written there must have been seen",
-            remedy=f"make a plan with `interlock plan --target {name}`, look at it, and apply it; or say --unreviewed, which is recorded",
-            subject=name,
-        )
-
-
 def run_command(
     ground: Ground,
     command: Literal["run", "apply"],
@@ -56,8 +41,9 @@ def run_command(
     fail_fast: bool,
     review: Literal["reviewed", "unreviewed", "open"],
     progress: Progress,
+    door: Door | None = None,
 ) -> RunResult:
-    """Carry out a request or a saved plan, and say what happened."""
+    """Carry out a request or a saved plan, and say what happened. A request may come with the door that it goes in by."""
     from interlock.engine.cases.acting import accept_by_itself  # noqa: PLC0415 - needs this module's neighbours
 
     begun = time.monotonic()
@@ -77,6 +63,7 @@ def run_command(
         planned_is=planned_is,
         said=progress.said,
         accept=accept_by_itself if ground.target.accept_warehouse else None,
+        door=door,
     )
     return result_of(ground, command, applied, round((time.monotonic() - begun) * 1000))
 

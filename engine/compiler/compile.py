@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Final
 
 from msgspec import structs
 
@@ -32,14 +30,12 @@ from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Diagnostic, Position, Refused
 from interlock.engine.diagnostics import in_order as findings_in_order
 from interlock.engine.project.project import ModelFile, Project, SeedFile
+from interlock.engine.turns import short_turns
 from interlock.engine.warehouse.duckdb import parser, settings
 from interlock.engine.warehouse.duckdb.binder import Binder, NotBound, Round, Shadow, UnknownSetting
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.evidence import Column
-
-_TURNS: Final = 0.0002
-"""Seconds."""
 
 
 def compile_project(
@@ -79,7 +75,7 @@ def compilation_of(
             subject=target.name,
         )
         raise Refused(finding) from error
-    with binder, collector.paused():
+    with binder, collector.paused(), short_turns():
         compilation = Compilation(project, target, as_of=as_of, world=world, only=only, binder=binder, earlier=earlier)
         return compilation, compilation.run()
 
@@ -256,23 +252,6 @@ class Compilation:
     ) -> dict[str, CompiledModel]:
         """Bind each step against shadows of those before it; while the binder is at the next one, see what follows for this one."""
         models: dict[str, CompiledModel] = {}
-        # Each statement of the other thread waits for its turn, five milliseconds by default where one takes a tenth of that.
-        turns = sys.getswitchinterval()
-        sys.setswitchinterval(_TURNS)
-        try:
-            self._go(steps, edges, layers, around, models)
-        finally:
-            sys.setswitchinterval(turns)
-        return models
-
-    def _go(
-        self,
-        steps: list[list[str]],
-        edges: Mapping[str, set[str]],
-        layers: Mapping[str, int],
-        around: Surroundings,
-        models: dict[str, CompiledModel],
-    ) -> None:
         self._all.stand(sorted(self._read))
         binding = self._begin([], steps[0] if steps else [], edges, around)
         for index, step in enumerate(steps):
@@ -291,6 +270,7 @@ class Compilation:
             for place, failed in binding.stood().items():
                 without_relation(made[place], failed)
                 models[made[place].name] = finished(made[place], around, layers[made[place].name])
+        return models
 
     def _looked(self, unit: Unit) -> None:
         """A unit was looked at now, and with it what it asked for above it."""

@@ -24,6 +24,7 @@ from interlock.engine.runner.authority import Sight, demand
 from interlock.engine.runner.bench import Attempt
 from interlock.engine.runner.binding import unreadable
 from interlock.engine.runner.carry import Carried, Order, carry_out
+from interlock.engine.runner.door import Door
 from interlock.engine.runner.ground import Ground, discover
 from interlock.engine.runner.marks import Marks
 from interlock.engine.runner.planning import Planned, load, make_plan, save
@@ -66,6 +67,7 @@ def run(
     confirm: Callable[[Planned], bool] = lambda _: True,
     accept: Callable[[Site, Sight], Sight] | None = None,
     reason: str = "",
+    door: Door | None = None,
 ) -> Applied:
     """Apply a saved plan by its id, or plan and apply in one step. Both pass the same guards.
 
@@ -82,11 +84,12 @@ def run(
         confirm: asked before anything is written (adopt).
         accept: takes the warehouse's word where the target says so.
         reason: of a person's act, for the ledger.
+        door: by which a request goes in; else the target is locked here.
     """
     saved = load(ground.directory, source, elsewhere) if isinstance(source, str) else None
     if saved is not None and saved.body is not None:
         ground = ground.with_variables(saved.body.options.variables)
-    with site(ground, "apply" if saved is not None else "run") as place:
+    with site(ground, "apply" if saved is not None else "run", door) as place:
         sight = place.sight()
         if accept is not None and sight.finding.decision == "refuse":
             sight = accept(place, sight)

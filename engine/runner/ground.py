@@ -90,6 +90,21 @@ class Ground:
         except WarehouseError as error:
             raise refusal(error, subject=self.target.name) from error
 
+    def demand_seen(self) -> None:
+        """Stop where a person must have seen what is written.
+
+        Raises:
+            Refused: P421, the target is protected.
+        """
+        name = self.target.name
+        if self.target.protected:
+            raise refused(
+                "P421",
+                f"target `{name}` is protected: what is written there must have been seen",
+                remedy=f"make a plan with `interlock plan --target {name}`, look at it, and apply it; or say --unreviewed, which is recorded",
+                subject=name,
+            )
+
     def lock(self, command: str) -> Lock:
         """The one writer of this database.
 

@@ -18,6 +18,7 @@ from interlock.engine.planner.plan import Item
 from interlock.engine.runner.attempt import SETTLING, STEPS, go, refuse
 from interlock.engine.runner.bench import Attempt, Bench, InDoubt
 from interlock.engine.runner.together import carry_together, is_small
+from interlock.engine.turns import short_turns
 from interlock.machines.evidence import RefuseEvidence
 from interlock.machines.model_run import ModelRun
 
@@ -100,12 +101,13 @@ def run_all(work: Work) -> None:
         BaseException: what stopped a worker: the ledger could not be written, a fault, a bug.
     """
     workers = [threading.Thread(target=_work, args=(work,), name=f"model-{number}", daemon=True) for number in range(work.workers)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        while worker.is_alive():
-            # A wait with an end lets the main thread see signals.
-            worker.join(timeout=0.05)
+    with short_turns():
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            while worker.is_alive():
+                # A wait with an end lets the main thread see signals.
+                worker.join(timeout=0.05)
     if work.error is not None:
         raise work.error
 

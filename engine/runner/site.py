@@ -12,9 +12,9 @@ from interlock.engine.ledger.since_seal import keep
 from interlock.engine.ledger.writer import Ledger
 from interlock.engine.runner import genesis
 from interlock.engine.runner.authority import Sight, look
+from interlock.engine.runner.door import Door
 from interlock.engine.runner.ground import Ground
 from interlock.engine.version import VERSION
-from interlock.engine.warehouse.duckdb.files import file_state
 from interlock.engine.warehouse.duckdb.session import DuckDBSession, refusal
 from interlock.engine.warehouse.lock import Lock
 from interlock.engine.warehouse.protocol import WarehouseError
@@ -92,19 +92,16 @@ class Site:
 
 
 @contextmanager
-def site(ground: Ground, command: str) -> Iterator[Site]:
-    """Lock the target, and open its database if it is there. It has no macros yet: those of a plan are known with the plan.
+def site(ground: Ground, command: str, door: Door | None = None) -> Iterator[Site]:
+    """Lock the target, and open its database if it is there; or go in by a door that was opened for this command.
 
     Raises:
         Refused: busy, or it cannot be opened.
     """
-    if file_state(ground.target.location) == "missing" and not ground.directory.exists():
-        # A mistyped path must not even get a lock file beside it.
-        ground.demand_creatable()
-    place = Site(ground=ground, lock=ground.lock(command))
+    door = door or Door(ground, command)
+    place = Site(ground=ground, lock=door.lock)
     try:
-        if ground.database_exists():
-            place.session = ground.session(create=False)
+        place.session = door.session()
         yield place
         place.remember()
     finally:

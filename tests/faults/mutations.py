@@ -484,9 +484,9 @@ OF_WRITING = (
     ),
     of_runner(
         "a mistyped path gets a lock file",
-        "site",
-        '    if file_state(ground.target.location) == "missing" and not ground.directory.exists():',
-        "    if False:",
+        "door",
+        '        if file_state(ground.target.location) == "missing" and not ground.directory.exists():',
+        "        if False:",
         *scenario("mistyped_database"),
     ),
 )

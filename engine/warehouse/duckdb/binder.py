@@ -28,7 +28,11 @@ _LOCKDOWN: Final[dict[str, str | bool | int | float | list[str]]] = {
     "allow_community_extensions": False,
     # What is done here is small: tasks for other threads cost more than they bring. Two of ours use it at once in any case.
     "threads": 1,
+    "async_threads": 0,
 }
+
+_LOT: Final = 16
+"""So many shadows are made in one transaction."""
 
 MacroKind: TypeAlias = Literal["macro", "table_macro"]
 
@@ -71,24 +75,45 @@ class Round:
     def __init__(self, binder: Binder, shadows: Iterable[Shadow], texts: Iterable[str], pool: ThreadPoolExecutor) -> None:
         """Begin."""
         self._binder = binder
+        wanted = list(shadows)
+        self._lots = deque((start, wanted[start : start + _LOT]) for start in range(0, len(wanted), _LOT))
+        self._failed: dict[int, NotBound] = {}
         self._waiting = deque(dict.fromkeys(texts))
         self._found: dict[str, tuple[Column, ...] | NotBound] = {}
-        wanted = list(shadows)
-        self._stood = pool.submit(lambda: binder.stand_in(wanted, beside=True))
-        self._done = pool.submit(self._work, beside=True)
+        self._helping = threading.Lock()
+        """Held by the waiting thread while it makes shadows: before that is done, nothing is bound."""
+        self._stood = pool.submit(self._stand, beside=True)
+        self._done = pool.submit(self._bind_beside)
 
     def stood(self) -> dict[int, NotBound]:
         """Which of the shadows could not be made, by position."""
-        return self._stood.result()
+        with self._helping:
+            self._stand(beside=False)
+        self._stood.result()
+        return self._failed
 
     def found(self) -> dict[str, tuple[Column, ...] | NotBound]:
         """What each text came to, as `Binder.columns_of` says it."""
-        self._stood.result()
-        self._work(beside=False)
+        self.stood()
+        self._bind(beside=False)
         self._done.result()
         return self._found
 
-    def _work(self, *, beside: bool) -> None:
+    def _stand(self, *, beside: bool) -> None:
+        while self._lots:
+            try:
+                start, lot = self._lots.popleft()
+            except IndexError:  # the other one took it
+                return
+            failed = self._binder.stand_in(lot, beside=beside)
+            self._failed.update((start + place, why) for place, why in failed.items())
+
+    def _bind_beside(self) -> None:
+        with self._helping:  # its last lot may not be made yet
+            pass
+        self._bind(beside=True)
+
+    def _bind(self, *, beside: bool) -> None:
         while self._waiting:
             try:
                 text = self._waiting.popleft()

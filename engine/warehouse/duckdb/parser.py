@@ -226,7 +226,9 @@ def _connection() -> duckdb.DuckDBPyConnection:
 def _opened() -> duckdb.DuckDBPyConnection:
     # a tree is about four levels deep for each level of the expression, of which DuckDB takes a thousand
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _LEVELS_MAX))
-    return duckdb.connect(":memory:", config={"enable_external_access": False, "lock_configuration": True, "threads": 1})
+    return duckdb.connect(
+        ":memory:", config={"enable_external_access": False, "lock_configuration": True, "threads": 1, "async_threads": 0}
+    )
 
 
 def _serialized(text: str) -> Tree:
