@@ -39,4 +39,4 @@ def main(argv: Sequence[str] | None = None, *, clock: Clock | None = None) -> in
     except KeyboardInterrupt:
         sys.stderr.write("interrupted\n")
         return 130
-    return invoke(arguments, clock)
+    return invoke(arguments, clock, ends=argv is None)
