@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tests.compiler.projects import compiled
 from interlock.engine.compiler import collector
 from interlock.engine.compiler.analysis import Analysis
 from interlock.engine.compiler.text import Text
+from interlock.engine.turns import short_turns
 from interlock.engine.warehouse.duckdb import parser
 from interlock.engine.warehouse.duckdb.binder import SOURCES, Binder, NotBound, Shadow
 from interlock.engine.warehouse.protocol import ALIAS
@@ -41,6 +43,36 @@ def test_what_the_binder_refuses_is_an_answer_of_the_round() -> None:
     with Binder() as binder:
         (answer,) = binder.begin([], ["SELECT nothing FROM nowhere"]).found().values()
         assert isinstance(answer, NotBound)
+
+
+@pytest.mark.parametrize("wrong", [(), (0,), (39,), (0, 15, 16, 17, 38)])
+def test_two_make_the_shadows_and_every_text_sees_all_of_them(wrong: tuple[int, ...]) -> None:
+    shadows = [table(f"t{number}", "NO_SUCH_TYPE" if number in wrong else "INTEGER") for number in range(40)]
+    text = " UNION ALL ".join(f'SELECT a FROM "warehouse"."main"."t{number}"' for number in range(40) if number not in wrong)
+    texts = [f"{text} -- {number}" for number in range(4)]
+    for _ in range(5):
+        with Binder() as binder, short_turns():
+            binding = binder.begin(shadows, texts)
+            assert binding.found() == dict.fromkeys(texts, (Column(name="a", type="INTEGER"),))
+            assert sorted(binding.stood()) == list(wrong)
+
+
+def test_engines_in_memory_have_no_threads_of_their_own() -> None:
+    """Each would hold an arena of the allocator, of which there are eight for each core; those that work would share the rest."""
+    asked = "SELECT current_setting('async_threads')::INTEGER, current_setting('threads')::INTEGER"
+    with Binder() as binder, parser.in_memory() as connection:
+        assert binder.evaluate(asked) == [(0, 1)]
+        assert connection.execute(asked).fetchall() == [(0, 1)]
+
+
+def test_turns_are_as_long_as_before_afterwards() -> None:
+    before = sys.getswitchinterval()
+    with short_turns():
+        assert sys.getswitchinterval() < before
+    assert sys.getswitchinterval() == before
+    with pytest.raises(KeyError), short_turns():
+        raise KeyError
+    assert sys.getswitchinterval() == before
 
 
 def test_the_caller_can_bind_while_a_round_is_on() -> None:
