@@ -35,6 +35,8 @@ _NOT_IN_KEYS: Final = frozenset({"query_location", "query_location_length", "ali
 _OF_ONE: Final = frozenset({"json_type", "json_array_length"})
 """Never null of one argument that is not; with a path they look for what may not be there."""
 _CONCATENATIONS: Final = frozenset({"+", "||", "add"})
+_LOOKING: Final = frozenset({"nullif", "array_indexof", "array_position", "list_indexof", "list_position"})
+"""Null if the first argument is, and perhaps otherwise: the place of a null in a list that holds one is a number."""
 
 _EVERYWHERE: Final = frozenset({"class", "type", "alias", "query_location", "query_location_length"})
 _NO_KEYS: Final[frozenset[str]] = frozenset()
@@ -407,7 +409,7 @@ class Expressions:
             return NO_FACTS
         if name in self._passing:
             return union_of(self.if_not_null(argument, env) for argument in arguments)
-        if name in self._scalars.first or name == "nullif":
+        if name in self._scalars.first or name in _LOOKING:
             return self.if_not_null(arguments[0], env) if arguments else NO_FACTS
         return NO_FACTS
 

@@ -65,7 +65,7 @@ class Found(NamedTuple):
     total: bool
     """No call without a null argument gave null."""
     strict: bool
-    """Each call with a null argument gave null."""
+    """Each call with one null argument gave null, whatever the others were."""
     never: bool
     """No call at all gave null."""
 
@@ -134,13 +134,13 @@ def ask(connection: duckdb.DuckDBPyConnection, name: str, forms: list[Overload],
                     continue
                 calls += 1
                 total, never = total and not answer[0], never and not answer[0]
-            first = next((each for each in combinations if _value(connection, name, each) is not None), None)
-            for index in range(len(types)) if first else ():
-                arguments = [f"NULL::{types[index]}" if position == index else value for position, value in enumerate(first)]
-                answer = _value(connection, name, arguments)
-                if answer is None:
-                    continue
-                strict, never = strict and answer[0], never and not answer[0]
+            for index in range(len(types)):
+                with_null = [*columns[:index], [f"NULL::{types[index]}"], *columns[index + 1 :]]
+                for arguments in itertools.islice(_spread(with_null, calls_max), calls_max):
+                    answer = _value(connection, name, arguments)
+                    if answer is None:
+                        continue
+                    strict, never = strict and answer[0], never and not answer[0]
     return Found(calls, total, strict, never)
 
 
