@@ -134,6 +134,7 @@ class Reading:
         self.scopes: dict[int, Scope] = {}
         """For each query node, by identity: the scope inside of it, its own CTEs included."""
         self._nodes: list[Tree] = []
+        self._pivots: list[Tree] = []
         self._table_functions: set[int] = set()
         self._visit(self.root, {})
 
@@ -300,6 +301,7 @@ class Reading:
         self._nodes.append(node)
 
     def _pivot(self, node: Tree, offset: int | None) -> None:
+        self._pivots.append(node)
         for pivot in node.get("pivots", ()):
             if pivot.get("pivot_enum") or not pivot.get("entries"):
                 self.problems.append(dynamic_pivot(offset))
@@ -318,6 +320,11 @@ class Reading:
     def tables(self) -> tuple[Tree, ...]:
         """The BASE_TABLE nodes that are no CTE's."""
         return tuple(self._nodes)
+
+    def pivoted(self) -> list[Reference]:
+        """What a PIVOT or UNPIVOT reads without a CTE between them, in the order of the text."""
+        inside = {id(node) for pivot in self._pivots for node in nodes_in(pivot.get("source"))}
+        return [reference for node, reference in zip(self._nodes, self.references, strict=True) if id(node) in inside]
 
     def reference_of(self, node: Tree) -> Reference | None:
         """The reference that a BASE_TABLE node is; nothing for a CTE's."""

@@ -345,8 +345,13 @@ class Unit:
         repeatability(model, analysis, inherited, found, behind, chances)
         below = (name for unit in (*ephemerals, *views.values()) for name in (unit.unsettled if unit.is_ephemeral else unit.moving()))
         self.unsettled = tuple(sorted({*(each.what for each in found if each.how == "no order" or each.what in PICKS), *below}))
+        if model.materialized == "view":
+            self._elsewhere(analysis, ephemerals)
+
+    def _elsewhere(self, analysis: Analysis, ephemerals: list[Unit]) -> None:
+        """What keeps other programs from reading a view."""
         macros = [*analysis.macros, *(name for unit in ephemerals for name in (unit.model.macros if unit.model is not None else ()))]
-        if model.materialized == "view" and macros:
+        if macros:
             calls = analysis.reading.calls if analysis.reading is not None else []
             analysis.finding(
                 "L228",
@@ -356,6 +361,20 @@ class Unit:
                 next((call.offset for call in calls if call.name in analysis.context.macros.by_name), None),
                 severity="warning",
             )
+        for each in (analysis, *(unit.analysis for unit in ephemerals)):
+            pivoted = each.reading.pivoted() if each is not None and each.reading is not None else []
+            if pivoted:
+                name = ".".join(pivoted[0].path)
+                analysis.finding(
+                    "L231",
+                    f"view pivots `{name}`",
+                    "DuckDB keeps the name that the database has in a session of this project inside of a stored PIVOT or UNPIVOT; "
+                    "other programs cannot read the view",
+                    f"put the relation into a CTE, `WITH it AS (SELECT * FROM {name})`, and pivot `it`; or materialize the view as a table",
+                    pivoted[0].offset if each is analysis else None,
+                    severity="warning",
+                )
+                return
 
     def _outputs(self, analysis: Analysis, around: Surroundings) -> tuple[Output, ...] | None:
         """Names of outputs as the tree says them; set operations by position are looked at on the way."""
