@@ -62,6 +62,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "L228": "view calls a project macro (warning)",
     "L229": "variable inside quotes is text (warning)",
     "L230": "range of times ends as its last day begins",
+    "L231": "view pivots a relation (warning)",
     # contracts
     "C301": "contracted column is missing",
     "C302": "column that the contract does not have",
