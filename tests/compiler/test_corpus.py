@@ -112,7 +112,9 @@ def warehouse(shop: Compiled) -> duckdb.DuckDBPyConnection:
 @pytest.mark.parametrize("name", list(QUERIES))
 def test_the_rows_are_the_same(name: str, shop: Compiled, by_hand: duckdb.DuckDBPyConnection, warehouse: duckdb.DuckDBPyConnection) -> None:
     model = shop.models[f"q_{list(QUERIES).index(name)}"]
-    problems = [finding for finding in shop.findings if finding.subject == model.name and finding.code not in {"L211", "L218", "L228", "L231"}]
+    problems = [
+        finding for finding in shop.findings if finding.subject == model.name and finding.code not in {"L211", "L218", "L228", "L231"}
+    ]
     assert problems == []
     expected = rows(by_hand, given(QUERIES[name]))
     assert rows(warehouse, f"select * from (\n{model.sql}\n)") == expected

@@ -165,7 +165,7 @@ def test_the_nearest_name_is_offered(text: str, remedy: str, tmp_path: Path) -> 
         "select age(ordered_at, ordered_at) as a, date_trunc('day', ordered_at) as d from raw.orders",
         "select x from range(3) t(x), unnest([1, 2]) u(y), generate_series(1, 2) g(z)",
         "select '2025-01-01T08:00:00+08'::timestamptz as x, '2025-01-01 08:00:00'::timestamp as y",
-        "pivot raw.orders on status in ('a', 'b') using sum(amount) group by day",
+        "with o as (select * from raw.orders) pivot o on status in ('a', 'b') using sum(amount) group by day",
         "select string_agg(status order by id) as x from raw.orders",
         "select id from raw.orders tablesample reservoir (10) repeatable (42)",
         "select list_transform([1, 2], lambda x: x + 1) as x",
