@@ -34,13 +34,14 @@ class Door:
             # A mistyped path must not even get a lock file beside it.
             ground.demand_creatable()
         self._ground = ground
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="opening")
         self._opening: Future[DuckDBSession] | None = None
         self.lock = ground.lock(command)
         try:
             if ground.database_exists():
+                pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="opening")
                 # It does not wait for a busy one: see `session`.
-                self._opening = self._pool.submit(replace(ground, wait_seconds=None).session, create=False)
+                self._opening = pool.submit(replace(ground, wait_seconds=None).session, create=False)
+                pool.shutdown(wait=False)  # the thread ends with this
         except BaseException:
             self.lock.release()
             raise
@@ -60,7 +61,6 @@ class Door:
 
     def close(self) -> None:
         """Give both back, also where they were given back before."""
-        self._pool.shutdown()
         try:
             if self._opening is not None and self._opening.exception() is None:
                 self._opening.result().close()

@@ -99,9 +99,13 @@ def site(ground: Ground, command: str, door: Door | None = None) -> Iterator[Sit
         Refused: busy, or it cannot be opened.
     """
     door = door or Door(ground, command)
-    place = Site(ground=ground, lock=door.lock)
     try:
-        place.session = door.session()
+        session = door.session()
+    except BaseException:
+        door.close()  # what is still being opened, too: nobody else may have the lock before that
+        raise
+    place = Site(ground=ground, lock=door.lock, session=session)
+    try:
         yield place
         place.remember()
     finally:

@@ -85,6 +85,30 @@ def test_a_database_that_cannot_be_opened_is_told_by_who_goes_in(ground: Ground)
     assert not is_held(ground)
 
 
+def test_an_interrupt_while_it_opens_keeps_the_lock_until_it_is_closed(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, session, opened = threading.Event(), Ground.session, []
+
+    def slow(self: Ground, *, create: bool, macros: tuple[str, ...] = ()) -> object:
+        begun.set()
+        time.sleep(0.1)
+        opened.append((is_held(ground), session(self, create=create, macros=macros)))
+        return opened[0][1]
+
+    def interrupted(_: Door) -> None:
+        begun.wait()
+        raise KeyboardInterrupt
+
+    before = threading.active_count()
+    monkeypatch.setattr(Ground, "session", slow)
+    monkeypatch.setattr(Door, "session", interrupted)
+    with pytest.raises(KeyboardInterrupt), site(ground, "run"):
+        raise AssertionError
+    assert [held for held, _ in opened] == [True]
+    assert not is_held(ground)
+    assert can_be_opened(ground)
+    assert threading.active_count() == before
+
+
 def test_a_busy_database_is_waited_for_by_who_was_told_to(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     """Busy for the first try, which is the other thread's; whoever waits does it on the thread that Ctrl-C reaches."""
     opened, session = [], Ground.session
