@@ -136,18 +136,36 @@ def _unasked(pinned: BootstrapEvidence, delta: Delta) -> Iterator[Refuses]:
             yield Refuses("G524", f"`{field}` was not asked of the delta", REPORT)
 
 
+_KNOWN_BY: Final = {
+    "range": ("value of its watermark", "values of its watermark"),
+    "keys": ("key", "keys"),
+    "versions": ("version", "versions"),
+    "ends": ("end of the old range", "ends of the old range"),
+}
+"""What is missing, of one and of several."""
+
+_ONLY_COUNTED: Final = {
+    "rows": "and it has no column any more that tells which",
+    "ends": "and what stood there is gone, so that nothing tells which",
+}
+
+
 def _shrunk(pinned: BootstrapEvidence, model: str, shrink: Shrink) -> Iterator[Refuses]:
     if shrink.permission == "allowed":
         return
     remedy = f"look at the source; if it is right, plan with `--allow-shrink {model}`"
     if shrink.rows_after == 0 and shrink.rows_before != 0:
         yield Refuses("G539", f"`{pinned.action}` would leave no rows where there were {shrink.rows_before}", remedy)
-    elif shrink.compared == "rows" and shrink.rows_after < shrink.rows_before:
-        because = f"`{pinned.action}` would leave {shrink.rows_after} rows where there were {shrink.rows_before}, and it has no column any more that tells which"
+    elif shrink.compared in _ONLY_COUNTED and shrink.rows_after < shrink.rows_before:
+        because = f"`{pinned.action}` would leave {shrink.rows_after} rows where there were {shrink.rows_before}, {_ONLY_COUNTED[shrink.compared]}"
         yield Refuses("G539", because, remedy)
     if shrink.missing != 0:
-        new = f"have {_range(shrink.after)}" if shrink.after is not None else "begin after that, or end before it"
-        yield Refuses("G539", f"the old range would be cut: it had {_range(shrink.before)}, and the new rows {new}", remedy)
+        what = _KNOWN_BY.get(shrink.compared, _KNOWN_BY["range"])[shrink.missing != 1]
+        sample = f", such as {shrink.sample}" if shrink.sample else ""
+        because = f"{shrink.missing} {what} would be gone{sample}: it had {_range(shrink.before)}"
+        if shrink.after is not None:
+            because += f", and the new rows have {_range(shrink.after)}"
+        yield Refuses("G539", because, remedy)
 
 
 def _range(watermark: Watermark | None) -> str:

@@ -67,10 +67,16 @@ class Shrink(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     before: Watermark | None
     after: Watermark | None
     missing: int
-    """Values of the old watermark's range that the new rows do not have."""
+    """What the old rows are known by and the new ones do not have; of `ends`, and of receipts of before: ends of the old range."""
     permission: Literal["allowed", "not_allowed"]
-    compared: Literal["range", "rows"] = "range"
-    """rows: the new relation has no column of the old range, so that all that can be told is how many rows it has."""
+    compared: Literal["range", "keys", "versions", "ends", "rows"] = "range"
+    """By what an old row is looked for among the new ones: the value of its watermark, its key, or its key and when its version began.
+
+    `ends`: the old rows do not stand there any more; only the ends of their range and their number are known.
+    `rows`: the new relation has no column of the old range, so that all that can be told is how many rows it has.
+    """
+    sample: str = ""
+    """The first of what is missing, for people."""
 
 
 class ColumnAdded(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

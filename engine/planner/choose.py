@@ -279,6 +279,12 @@ def _former(desk: Desk, model: CompiledModel) -> RelationSeen | None:
     return before if is_it else None
 
 
+def where_it_stands(desk: Desk, model: CompiledModel) -> RelationSeen | None:
+    """The relation that the head tells of: at the model's place, or at another."""
+    seen, token = desk.seen(model), desk.facts.head(model.name).token
+    return seen if seen is not None and token is not None and seen.token == token else _where_it_is(desk, model)
+
+
 def _where_it_is(desk: Desk, model: CompiledModel) -> RelationSeen | None:
     """The relation that the head's token stands on, where that is at another name than the model's."""
     token = desk.facts.head(model.name).token

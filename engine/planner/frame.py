@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from interlock.engine.compiler.compiled import CompiledCheck, CompiledModel
-from interlock.engine.planner.choice import Desk
+from interlock.engine.planner.choice import VALIDITY, Desk
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.protocol import RelationSeen
 from interlock.machines.evidence import Column
@@ -51,6 +51,14 @@ def validity_type(model: CompiledModel) -> str:
     """Type of a snapshot's validity: that of `updated_at`, or of `$as_of`."""
     own = updated_at_column(model)
     return "TIMESTAMP WITH TIME ZONE" if own is None else own.type
+
+
+def new_columns(model: CompiledModel) -> tuple[Column, ...]:
+    """The columns that the relation has once it is made, those of a snapshot's validity included."""
+    if model.kind != "snapshot":
+        return model.columns
+    type_ = validity_type(model)
+    return (*model.columns, *(Column(name=name, type=type_) for name in VALIDITY))
 
 
 def updated_at_column(model: CompiledModel) -> Column | None:

@@ -7,10 +7,10 @@ from typing import Literal
 
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.planner.asked import reached_by
-from interlock.engine.planner.choice import VALIDITY, Choice, Desk, definition_moved, files_of, relation_kind
+from interlock.engine.planner.choice import Choice, Desk, definition_moved, files_of, relation_kind
 from interlock.engine.planner.cursors import held_for_want_of_an_end, open_ended, until_of
 from interlock.engine.planner.facts import head_of, target_of
-from interlock.engine.planner.frame import Frame, cursor_column, key_of, rows_checks, strategy_of, updated_at_column, validity_type
+from interlock.engine.planner.frame import Frame, cursor_column, key_of, new_columns, rows_checks, strategy_of, updated_at_column
 from interlock.engine.planner.plan import Bounds, Item
 from interlock.engine.planner.sources import freshness_checks, source_checks_of, warnings_of
 from interlock.engine.planner.statements import is_guarded, statements_of
@@ -19,7 +19,7 @@ from interlock.engine.warehouse.duckdb import control, write
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
 from interlock.engine.warehouse.protocol import HeadRow, RelationSeen, Statement
 from interlock.machines.actions import MAKES, WRITES_ROWS
-from interlock.machines.evidence import CheckPin, Column, Head, Missing, Present, ReceiptBody, SourceSeen, Span
+from interlock.machines.evidence import CheckPin, Head, Missing, Present, ReceiptBody, SourceSeen, Span
 from interlock.machines.records import digest_of
 
 _FILES = "its file sources"
@@ -61,7 +61,7 @@ def build(frame: Frame, model: CompiledModel, choice: Choice) -> Item:
         digests=model.digests,
         parts=model.definition_parts,
         text=model.text,
-        columns=_columns(model),
+        columns=new_columns(model),
         relation_kind=relation_kind(model),
         upstreams=tuple(name for name in reads if name in frame.planned),
         reads=reads,
@@ -117,7 +117,7 @@ def _plain(desk: Desk, model: CompiledModel, choice: Choice, head: Head, target:
         path=model.path,
         layer=model.layer,
         digests=model.digests,
-        columns=_columns(model),
+        columns=new_columns(model),
         relation_kind=relation_kind(model),
         head=head,
         target=target,
@@ -143,13 +143,6 @@ def _head(frame: Frame, model: CompiledModel) -> Head:
     # A fingerprint of another engine cannot be compared: it is not evaluated, and the next one is of this engine.
     comparable = body is not None and body.fingerprint is not None and body.fingerprint.engine == frame.desk.compiled.engine
     return head_of(row, body, content=is_guarded(model) and comparable)
-
-
-def _columns(model: CompiledModel) -> tuple[Column, ...]:
-    if model.kind != "snapshot":
-        return model.columns
-    type_ = validity_type(model)
-    return (*model.columns, *(Column(name=name, type=type_) for name in VALIDITY))
 
 
 def _bounds(frame: Frame, model: CompiledModel, choice: Choice, head: Head) -> Bounds | None:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.compiler.restrict import restricted
 from interlock.engine.planner import checks as check_sql
+from interlock.engine.planner import replaced
 from interlock.engine.planner.choice import VALIDITY, Choice, relation_kind
-from interlock.engine.planner.facts import is_made_anew
 from interlock.engine.planner.frame import Frame, key_of, rows_checks, strategy_of, validity_type
 from interlock.engine.planner.plan import Bounds
 from interlock.engine.project.project import ModelFile, SeedFile
@@ -16,7 +16,7 @@ from interlock.engine.warehouse.duckdb import control, extend, same, snapshot, w
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation
 from interlock.engine.warehouse.protocol import Statement
 from interlock.machines.actions import ADDS, KEEPS, MAKES
-from interlock.machines.evidence import Head, Missing, Present, ReceiptBody, Watermark
+from interlock.machines.evidence import Head, Missing, Present, ReceiptBody
 
 
 def statements_of(
@@ -29,15 +29,20 @@ def statements_of(
     extends = choice.action in ADDS
     statements: list[Statement] = [control.READ_HEADS]
     stands = choice.action in ("recheck", "adopt") and relation_kind(model) == "table"
-    if extends or stands or (choice.action != "create" and _shrink_is_asked(choice, body)):
+    old = replaced.old_rows(frame.desk, model, choice, body)
+    if extends or stands or (choice.action != "create" and replaced.is_asked(choice, body)):
         statements.append(write.count_before(rel, content=is_guarded(model) and choice.action in KEEPS))
+    if old is not None:
+        statements.append(old.keep())
     if extends:
         statements += _extend(frame, model, choice, head, rel, cursor, body)
     elif choice.action in MAKES:
         if isinstance(target, Present) and choice.action != "create":
             statements.append(write.drop(target.kind, rel))
         statements += _make(frame, model, rel, cursor, choice)
-    statements += _look(frame, model, choice, rel, cursor, body, extends=extends)
+    statements += _look(frame, model, choice, rel, cursor, body, old, extends=extends)
+    if old is not None:
+        statements.append(extend.unstage())
     if choice.action in MAKES:
         statements += _bind_dependents(frame, model)
     if token is not None:
@@ -51,10 +56,6 @@ def statements_of(
 def is_guarded(model: CompiledModel) -> bool:
     """Whether its content is looked at before anything is added to it or asked of it."""
     return isinstance(model.file, ModelFile) and model.file.guard == "content"
-
-
-def _shrink_is_asked(choice: Choice, body: ReceiptBody | None) -> bool:
-    return choice.full and is_made_anew(choice.action, body)
 
 
 def _cursor(bounds: Bounds | None, choice: Choice) -> write.Cursor | None:
@@ -249,13 +250,21 @@ def _snapshot(frame: Frame, model: CompiledModel, rel: str, cursor: write.Cursor
 
 
 def _look(
-    frame: Frame, model: CompiledModel, choice: Choice, rel: str, cursor: write.Cursor | None, body: ReceiptBody | None, *, extends: bool
+    frame: Frame,
+    model: CompiledModel,
+    choice: Choice,
+    rel: str,
+    cursor: write.Cursor | None,
+    body: ReceiptBody | None,
+    old: replaced.OldRows | None,
+    *,
+    extends: bool,
 ) -> list[Statement]:
     checks = rows_checks(model)
     promised = [promise.column for promise in model.contract if promise.nulls == "forbidden"]
     probes = [probe for check in checks if (probe := check_sql.probe(check, rel, frame.as_of)) is not None]
     own = [statement for check in checks if (statement := check_sql.statement(check, rel)) is not None]
-    asked = _shrink_is_asked(choice, body)
+    asked = replaced.is_asked(choice, body)
     if relation_kind(model) == "view" and not promised and not probes and not asked:
         return own
     whole = choice.action in MAKES or choice.action == "adopt"
@@ -271,7 +280,7 @@ def _look(
         rel,
         not_null=promised,
         cursor=ends if (whole or model.kind == "snapshot" or strategy_of(model) == "partition") else None,
-        old=_old_range(model, body.watermark, ends) if body is not None and asked else None,
+        old=replaced.field_of(model, rel, old, body) if body is not None and asked else None,
         key=keyed,
         width=width,
         probes=probes,
@@ -279,20 +288,6 @@ def _look(
         content=relation_kind(model) == "table" and (whole or (extends and body is not None and body.fingerprint is None)),
     )
     return [statement, *own]
-
-
-def _old_range(model: CompiledModel, old: Watermark | None, ends: write.Cursor | None) -> write.OldRange | None:
-    """The range that stands there, in a column that the new rows have as well: their own watermark, or the one that was it."""
-    if old is None:
-        return None
-    if ends is not None and old.type == ends.type and old.column.lower() in ("", ends.column.lower()):
-        column = ends.column
-    else:
-        kept = [each for each in model.columns if each.name.lower() == old.column.lower() and each.type == old.type]
-        if not kept:
-            return None
-        column = kept[0].name
-    return write.OldRange(column=column, type=old.type, low=old.low, high=old.high)
 
 
 def _validity_cursor(model: CompiledModel) -> write.Cursor | None:

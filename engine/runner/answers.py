@@ -319,15 +319,29 @@ def _shrink(
     if item.full_refresh != "asked" or before is None or not anew or item.relation_kind == "none":
         return None
     rows_before = _int(counted.get("rows"))
+    compared, missing, sample = _missing(look, before)
     return Shrink(
         rows_before=rows_before if rows_before is not None else pinned.head.rows or 0,
         rows_after=(rows_after if item.relation_kind == "table" else _int(look.get("rows"))) or 0,
         before=before.watermark,
         after=watermark if _is_of_the_same(watermark, before.watermark) else None,
-        missing=int(look.get("missing") or 0),
+        missing=missing,
         permission=item.shrink,
-        compared="rows" if before.watermark is not None and "missing" not in look else "range",
+        compared=compared,
+        sample=sample,
     )
+
+
+def _missing(look: Mapping[str, Any], before: ReceiptBody) -> tuple[Literal["range", "keys", "versions", "ends", "rows"], int, str]:
+    """By what the new rows were held against the old ones, how much they lack, and the first of it."""
+    by: Literal["range", "keys", "versions"]
+    for by in ("range", "keys", "versions"):
+        found = look.get(f"gone_{by}")
+        if found is not None:
+            return by, int(found["rows"]), str(found["sample"] or "")
+    if "ends_missed" in look:
+        return "ends", int(look["ends_missed"]), ""
+    return "rows" if before.watermark is not None else "range", 0, ""
 
 
 def _is_of_the_same(after: Watermark | None, before: Watermark | None) -> bool:

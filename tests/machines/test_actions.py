@@ -195,11 +195,14 @@ def test_a_full_refresh_takes_nothing_away_unless_it_is_allowed_to(
     assert codes(pinned("replace", s.TABLE, s.HEAD), body) == expected
 
 
+@pytest.mark.parametrize("compared", ["rows", "ends"])
 @pytest.mark.parametrize(
     ("after", "permission", "expected"), [(9, "not_allowed", {"G539"}), (10, "not_allowed", set()), (9, "allowed", set())]
 )
-def test_where_no_column_tells_of_the_old_range_fewer_rows_are_a_loss(after: int, permission: Any, expected: set[str]) -> None:
-    shrink = Shrink(rows_before=10, rows_after=after, before=s.WATERMARK, after=None, missing=0, permission=permission, compared="rows")
+def test_where_nothing_tells_which_old_rows_are_missing_fewer_rows_are_a_loss(
+    compared: Any, after: int, permission: Any, expected: set[str]
+) -> None:
+    shrink = Shrink(rows_before=10, rows_after=after, before=s.WATERMARK, after=None, missing=0, permission=permission, compared=compared)
     body = written("replace", ("drop", "create"), s.HEAD, shrink=shrink)
     assert codes(pinned("replace", s.TABLE, s.HEAD), body) == expected
 

@@ -202,20 +202,6 @@ def fingerprint(role: Literal["print_before", "print_after", "print_all"], rel: 
     return Statement(role=role, text=text)
 
 
-class OldRange(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Ends of the watermark of what is made anew, as text of `type`, and the column of the new rows that is asked for them."""
-
-    column: str
-    type: str
-    low: str
-    high: str
-
-    def missing(self) -> str:
-        """How many of the two ends the new rows do not reach."""
-        name, low, high = (identifier(self.column), *(f"CAST({string(end)} AS {self.type})" for end in (self.low, self.high)))
-        return f"CAST(coalesce(min({name}) > {low}, TRUE) AS INTEGER) + CAST(coalesce(max({name}) < {high}, TRUE) AS INTEGER)"
-
-
 class Probe(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A question in the one aggregate query: its name in the answer, and an expression over the relation."""
 
@@ -228,7 +214,7 @@ def look(
     *,
     not_null: Sequence[str],
     cursor: Cursor | None,
-    old: OldRange | None,
+    old: str | None,
     key: Sequence[str],
     width: str | None,
     probes: Sequence[Probe],
@@ -241,7 +227,7 @@ def look(
         rel: quoted name of the relation.
         not_null: columns whose nulls are counted.
         cursor: of an incremental made whole, for its watermark.
-        old: the range of what is made anew, where the new rows have a column for it.
+        old: of what is made anew: the field that says what the new rows lack (`replaced.py`).
         key: of an incremental made whole, for nulls and doubles.
         width: of a partition model made whole: where its first covered range begins.
         probes: simple checks.
@@ -259,7 +245,7 @@ def look(
     if cursor is not None and width is not None:
         fields.append(f"'low_bucket': CAST({bucket(f'min({cursor.name})', width, cursor.type)} AS VARCHAR)")
     if old is not None:
-        fields.append(f"'missing': {old.missing()}")
+        fields.append(old)
     if key:
         nulls = " OR ".join(f"{identifier(name)} IS NULL" for name in key)
         fields += [
