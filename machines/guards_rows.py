@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Final, assert_never
 
 from interlock.machines.actions import ADDS
 from interlock.machines.case import Publication, asked
@@ -144,11 +144,6 @@ _KNOWN_BY: Final = {
 }
 """What is missing, of one and of several."""
 
-_ONLY_COUNTED: Final = {
-    "rows": "and it has no column any more that tells which",
-    "ends": "and what stood there is gone, so that nothing tells which",
-}
-
 
 def _shrunk(pinned: BootstrapEvidence, model: str, shrink: Shrink) -> Iterator[Refuses]:
     if shrink.permission == "allowed":
@@ -156,8 +151,8 @@ def _shrunk(pinned: BootstrapEvidence, model: str, shrink: Shrink) -> Iterator[R
     remedy = f"look at the source; if it is right, plan with `--allow-shrink {model}`"
     if shrink.rows_after == 0 and shrink.rows_before != 0:
         yield Refuses("G539", f"`{pinned.action}` would leave no rows where there were {shrink.rows_before}", remedy)
-    elif shrink.compared in _ONLY_COUNTED and shrink.rows_after < shrink.rows_before:
-        because = f"`{pinned.action}` would leave {shrink.rows_after} rows where there were {shrink.rows_before}, {_ONLY_COUNTED[shrink.compared]}"
+    elif shrink.rows_after < shrink.rows_before and (why := _counted(shrink)):
+        because = f"`{pinned.action}` would leave {shrink.rows_after} rows where there were {shrink.rows_before}, {why}"
         yield Refuses("G539", because, remedy)
     if shrink.missing != 0:
         what = _KNOWN_BY.get(shrink.compared, _KNOWN_BY["range"])[shrink.missing != 1]
@@ -166,6 +161,20 @@ def _shrunk(pinned: BootstrapEvidence, model: str, shrink: Shrink) -> Iterator[R
         if shrink.after is not None:
             because += f", and the new rows have {_range(shrink.after)}"
         yield Refuses("G539", because, remedy)
+
+
+def _counted(shrink: Shrink) -> str:
+    """Why fewer rows are a loss, though nothing tells which are missing; empty where something does, or an edit may have meant it."""
+    match shrink.compared:
+        case "rows":
+            return "and it has no column any more that tells which"
+        case "ends":
+            return "and what stood there is gone, so that nothing tells which"
+        case "range":
+            return "of the same definition: its source gives fewer" if shrink.definition == "same" and shrink.missing == 0 else ""
+        case "keys" | "versions":
+            return ""
+    assert_never(shrink.compared)
 
 
 def _range(watermark: Watermark | None) -> str:

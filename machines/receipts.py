@@ -77,6 +77,8 @@ class Shrink(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """
     sample: str = ""
     """The first of what is missing, for people."""
+    definition: Literal["same", "other"] = "other"
+    """Whether old and new rows are of one definition, so that it was the source that gave fewer."""
 
 
 class ColumnAdded(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -329,6 +329,7 @@ def _shrink(
         permission=item.shrink,
         compared=compared,
         sample=sample,
+        definition="same" if item.digests.definition == before.digests.definition else "other",
     )
 
 

@@ -207,6 +207,27 @@ def test_where_nothing_tells_which_old_rows_are_missing_fewer_rows_are_a_loss(
     assert codes(pinned("replace", s.TABLE, s.HEAD), body) == expected
 
 
+@pytest.mark.parametrize(
+    ("compared", "definition", "expected"),
+    [("range", "same", {"G539"}), ("range", "other", set()), ("keys", "same", set()), ("versions", "same", set())],
+)
+def test_fewer_rows_of_one_definition_are_a_loss_where_rows_share_what_they_are_known_by(
+    compared: Any, definition: Any, expected: set[str]
+) -> None:
+    shrink = Shrink(
+        rows_before=10,
+        rows_after=9,
+        before=s.WATERMARK,
+        after=s.AFTER,
+        missing=0,
+        permission="not_allowed",
+        compared=compared,
+        definition=definition,
+    )
+    body = written("replace", ("drop", "create"), s.HEAD, shrink=shrink)
+    assert codes(pinned("replace", s.TABLE, s.HEAD), body) == expected
+
+
 PRINT = Fingerprint(rows=10, sum="1", xor="2", engine="2.0.1")
 
 
