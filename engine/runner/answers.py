@@ -10,6 +10,7 @@ import msgspec
 from interlock.engine.planner.checks import PREFIX, because_of
 from interlock.engine.planner.facts import is_adopted, is_made_anew
 from interlock.engine.planner.plan import Item
+from interlock.engine.warehouse.duckdb import row_type
 from interlock.engine.warehouse.duckdb.control import rows_touched
 from interlock.engine.warehouse.protocol import Row
 from interlock.machines.actions import ADDS, MAKES, WRITES_ROWS
@@ -177,6 +178,11 @@ def _ranges(item: Item, look: Mapping[str, Any], before: ReceiptBody | None) -> 
         return item.bounds.covered
     first = look["low_bucket"]
     return tuple(Span(low=span.low or str(first), high=span.high) for span in item.bounds.covered) if first is not None else ()
+
+
+def rows_are_of(columns: Sequence[Column], answers: Answers) -> bool:
+    """Whether the look at what was written says that its rows have just these columns; `False` where it does not tell."""
+    return row_type.is_of(_struct(answers, "look").get("row_type"), columns)
 
 
 def _struct(answers: Answers, role: str) -> Mapping[str, Any]:

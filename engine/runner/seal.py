@@ -55,7 +55,7 @@ def close_run(
     )
     if seal is None:
         bound = control.seal(expected)
-        code, remedy, because = "W608", "run again: the next command closes the run", ""
+        code, remedy, because = "W608", "give the same command again: any command closes the run", ""
         try:
             session.seal(machine.seal_permit([bound[0].digest], ends), [bound])
         except WarehouseError as error:

@@ -12,7 +12,7 @@ import msgspec
 from interlock.engine.planner.checks import PREFIX
 from interlock.engine.planner.observe import Unreadable, read_published
 from interlock.engine.planner.plan import Item
-from interlock.engine.runner.answers import left_behind, receipt_body
+from interlock.engine.runner.answers import left_behind, receipt_body, rows_are_of
 from interlock.engine.runner.bench import Answer, Attempt, Bench, InDoubt, Refuse
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.protocol import HeadMove, HeadRow, ReceiptRow, Row, Transaction, WarehouseError
@@ -96,12 +96,12 @@ def _write_all(attempt: Attempt, transaction: Transaction, said: _Said, heads: S
             wanted = heads_wanted(item)
             said.answers[role] = [row for row in heads if row[0] in wanted]
             continue
-        if said.shape is None and (role == "look" or role.startswith(PREFIX)):
+        if said.shape is None and role.startswith(PREFIX):
             # Asked before the checks: one that raises takes the transaction along, and its verdict needs the rest.
-            said.shape = _shape(item, transaction)
+            said.shape = _shape(item, transaction, said.answers)
         said.answers[role] = transaction.run(statement, _parameters(attempt.bench, item, role))
     if said.shape is None:
-        said.shape = _shape(item, transaction)
+        said.shape = _shape(item, transaction, said.answers)
     return _body(attempt, attempt.machine.anchor or "", said.answers, said.shape)
 
 
@@ -193,8 +193,11 @@ def heads_wanted(item: Item) -> frozenset[str]:
     return frozenset({item.head_model, *item.reads, *([item.renamed_from] if item.renamed_from else [])})
 
 
-def _shape(item: Item, transaction: Transaction) -> tuple[Column, ...]:
-    return transaction.columns(item.schema, item.relation) if item.relation_kind != "none" else ()
+def _shape(item: Item, transaction: Transaction, answers: Mapping[str, Sequence[Row]]) -> tuple[Column, ...]:
+    """The columns of the relation as it stands: those of the plan where the type of its rows says so, else as the warehouse says."""
+    if item.relation_kind == "none":
+        return ()
+    return item.columns if rows_are_of(item.columns, answers) else transaction.columns(item.schema, item.relation)
 
 
 def _body(attempt: Attempt, anchor: str, answers: Mapping[str, Sequence[Row]], shape: tuple[Column, ...]) -> ReceiptBody:
@@ -278,7 +281,7 @@ def found_as(attempt: Attempt, row: HeadRow, body: ReceiptBody | None, error: Wa
         attempt.row, attempt.body = row, body
         return CommitEvidence(anchor=anchor, receipt=Found(id=row.receipt, body=body), tries=max(attempt.tries, 1))
     because = "COMMIT was sent, and its receipt is positively not there: nothing was written"
-    code, remedy = "W608", "run it again"
+    code, remedy = "W608", "give the same command again"
     if error is not None:
         because = f"{because}; {attempt.bench.redact(error.message)}"
         if error.code == "W606":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from interlock.engine.warehouse.duckdb import row_type
 from interlock.engine.warehouse.duckdb.comments import comment_of
 from interlock.engine.warehouse.duckdb.limits import least
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in, string
@@ -254,7 +255,8 @@ def look(
         ]
     fields += [f"{string(probe.name)}: {probe.expression}" for probe in probes]
     if content:
-        fields += _fingerprint_fields()
+        # The fingerprint has made a row of all columns, so that its type costs nothing more.
+        fields += [*_fingerprint_fields(), row_type.FIELD]
     return Statement(role="look", text=f"SELECT {{{', '.join(fields)}}} FROM {rel} AS interlock_t")
 
 
