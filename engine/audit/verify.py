@@ -13,7 +13,7 @@ from interlock.engine.audit.tape import Flaw, Read
 from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
-from interlock.engine.warehouse.duckdb.write import fingerprint
+from interlock.engine.warehouse.duckdb.write import fingerprint, fingerprint_of
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, RelationSeen, digest_of_heads
 from interlock.machines.evidence import (
     AcceptEvidence,
@@ -360,6 +360,6 @@ def _content(reader: Reader, seen: RelationSeen, head: HeadRow, body: ReceiptBod
     elif print_ is not None and print_.engine != ENGINE:
         because = f"its content was fingerprinted by {print_.engine}, and {ENGINE} cannot tell whether it is the same; its rows are as many"
         yield Mismatch(topic="contents", subject=head.model, code="P408", severity="warning", because=because)
-    elif print_ is not None and (str(answer["sum"]), str(answer["xor"])) != (print_.sum, print_.xor):
+    elif print_ is not None and fingerprint_of(answer, ENGINE) != print_:
         because = f"it has as many rows as its receipt left, and other values (fingerprint by {print_.engine})"
         yield Mismatch(topic="contents", subject=head.model, code="P408", because=because)

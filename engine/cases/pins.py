@@ -14,7 +14,8 @@ from interlock.machines.evidence import Column
 
 _HEAD = """\
 # Columns of sources as `interlock sources pin` found them. `interlock compile` goes by these where a source's columns are not
-# declared and no warehouse can be looked at; a source that differs from its pins stops what reads it. Not to be edited by hand.
+# declared and no warehouse can be looked at; where one of them is gone or has another type, what reads the source stops. Not to be
+# edited by hand.
 """
 
 

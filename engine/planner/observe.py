@@ -24,7 +24,7 @@ from interlock.engine.planner.statements import restricted_sql
 from interlock.engine.project.project import ModelFile
 from interlock.engine.warehouse.duckdb.dependents import names_in
 from interlock.engine.warehouse.duckdb.quoting import relation
-from interlock.engine.warehouse.duckdb.write import Cursor, fingerprint
+from interlock.engine.warehouse.duckdb.write import Cursor, fingerprint, fingerprint_of
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, Reader, ReceiptRow, WarehouseError
 from interlock.machines.evidence import Fingerprint, Head, Observation, ReceiptBody, SourceVerdict
 from interlock.machines.records import digest
@@ -347,9 +347,7 @@ def _contents(
         if model is not None and bodies[name].fingerprint is not None:
             asked.append((name, fingerprint("print_all", relation(model.schema, model.relation), "TRUE").text))
     answers = _ask(reader, asked, unreadable)
-    return {
-        name: Fingerprint(rows=value["rows"], sum=value["sum"], xor=value["xor"], engine=compiled.engine) for name, value in answers.items()
-    }
+    return {name: fingerprint_of(value, compiled.engine) for name, value in answers.items()}
 
 
 def _ask(reader: Reader | None, asked: Sequence[tuple[str, str]], unreadable: dict[str, str]) -> dict[str, Any]:

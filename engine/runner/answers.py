@@ -12,6 +12,7 @@ from interlock.engine.planner.facts import is_adopted, is_made_anew
 from interlock.engine.planner.plan import Item
 from interlock.engine.warehouse.duckdb import row_type
 from interlock.engine.warehouse.duckdb.control import rows_touched
+from interlock.engine.warehouse.duckdb.write import fingerprint_of
 from interlock.engine.warehouse.protocol import Row
 from interlock.machines.actions import ADDS, MAKES, WRITES_ROWS
 from interlock.machines.evidence import (
@@ -110,7 +111,7 @@ def receipt_body(
         ),
         verdicts=_verdicts(pinned, look, answers, before, item),
         rows_before=_int(counted.get("rows")),
-        fingerprint_before=_print(counted, setting.engine) if "sum" in counted else None,
+        fingerprint_before=fingerprint_of(counted, setting.engine) if "sum" in counted else None,
         rows_written=written,
         rows_deleted=deleted,
         rows_held=held if moves_rows else (before.rows_held if before is not None and carried is not None else 0),
@@ -358,23 +359,20 @@ def _is_of_the_same(after: Watermark | None, before: Watermark | None) -> bool:
     return after.type == before.type and before.column.lower() in ("", after.column.lower())
 
 
-def _print(seen: Mapping[str, Any], engine: str) -> Fingerprint:
-    return Fingerprint(rows=int(seen["rows"]), sum=str(seen["sum"]), xor=str(seen["xor"]), engine=engine)
-
-
 def _fingerprint(setting: Setting, item: Item, look: Mapping[str, Any], answers: Answers, before: ReceiptBody | None) -> Fingerprint | None:
     if "sum" in look:
-        return _print(look, setting.engine)
+        return fingerprint_of(look, setting.engine)
     old = before.fingerprint if before is not None else None
     if item.action in ("recheck", "move"):
         return old
     gone, come = _struct(answers, "print_before"), _struct(answers, "print_after")
     if old is None or old.engine != setting.engine or not gone or not come or any(role.startswith("add_column") for role in answers):
         return None
+    less, more = fingerprint_of(gone, old.engine), fingerprint_of(come, old.engine)
     return Fingerprint(
-        rows=old.rows - int(gone["rows"]) + int(come["rows"]),
-        sum=str(int(old.sum) - int(gone["sum"]) + int(come["sum"])),
-        xor=str(int(old.xor) ^ int(gone["xor"]) ^ int(come["xor"])),
+        rows=old.rows - less.rows + more.rows,
+        sum=str(int(old.sum) - int(less.sum) + int(more.sum)),
+        xor=str(int(old.xor) ^ int(less.xor) ^ int(more.xor)),
         engine=setting.engine,
     )
 

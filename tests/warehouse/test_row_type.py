@@ -78,6 +78,7 @@ def test_a_column_of_the_name_of_the_row_tells_nothing(engine: duckdb.DuckDBPyCo
     assert not is_of(row_type, shape)
 
 
-def test_without_rows_there_is_no_type(engine: duckdb.DuckDBPyConnection) -> None:
+def test_a_relation_without_rows_has_a_type_all_the_same(engine: duckdb.DuckDBPyConnection) -> None:
     engine.execute("CREATE OR REPLACE TABLE t (a INTEGER)")
-    assert engine.execute(f"SELECT {{{FIELD}}} FROM t AS interlock_t").fetchall()[0][0]["row_type"] is None
+    row_type = engine.execute(f"SELECT {{{FIELD}}} FROM t AS interlock_t").fetchall()[0][0]["row_type"]
+    assert is_of(row_type, [Column(name="a", type="INTEGER")])

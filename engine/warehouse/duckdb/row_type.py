@@ -1,4 +1,4 @@
-"""The columns of a relation, told from the type of its rows: a look that has a row at hand says it for nothing."""
+"""The columns of a relation, told from the type of its rows: a look that makes rows anyway says it for little."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Final
 from interlock.engine.warehouse.duckdb.quoting import identifier
 from interlock.machines.evidence import Column
 
-FIELD: Final = "'row_type': any_value(typeof(interlock_t))"
-"""Of a look at a relation under the alias `interlock_t`. NULL where it has no rows."""
+FIELD: Final = "'row_type': typeof(any_value(interlock_t))"
+"""Of a look at a relation under the alias `interlock_t`."""
 
 _BARE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 

@@ -6,15 +6,15 @@ meaning hangs on a position. Names of roles are a contract with the publication 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 from interlock.engine.warehouse.duckdb import row_type
 from interlock.engine.warehouse.duckdb.comments import comment_of
 from interlock.engine.warehouse.duckdb.limits import least
 from interlock.engine.warehouse.duckdb.quoting import identifier, relation_in, string
 from interlock.engine.warehouse.protocol import Statement
-from interlock.machines.evidence import Column, Span
+from interlock.machines.evidence import Column, Fingerprint, Span
 from interlock.machines.records import Record
 
 DELTA = relation_in("temp", "main", "interlock_delta")
@@ -191,10 +191,13 @@ def count_before(rel: str, *, content: bool) -> Statement:
 
 
 def _fingerprint_fields() -> list[str]:
-    return [
-        "'sum': CAST(coalesce(sum(CAST(hash(interlock_t) AS HUGEINT)), 0) AS VARCHAR)",
-        "'xor': CAST(coalesce(bit_xor(hash(interlock_t)), 0) AS VARCHAR)",
-    ]
+    # As numbers that Python reads: each cast, and what stands in for no rows, would be bound once more for every table.
+    return ["'sum': sum(hash(interlock_t))", "'xor': bit_xor(hash(interlock_t))"]
+
+
+def fingerprint_of(answer: Mapping[str, Any], engine: str) -> Fingerprint:
+    """The fingerprint in the answer of a statement that asks for it. Without rows, sum and xor are none, and 0."""
+    return Fingerprint(rows=int(answer["rows"]), sum=str(answer["sum"] or 0), xor=str(answer["xor"] or 0), engine=engine)
 
 
 def fingerprint(role: Literal["print_before", "print_after", "print_all"], rel: str, where: str) -> Statement:
