@@ -169,7 +169,7 @@ def _counted(shrink: Shrink) -> str:
         case "rows":
             return "and it has no column any more that tells which"
         case "ends":
-            return "and what stood there is gone, so that nothing tells which"
+            return "and what stood there cannot be asked, so that nothing tells which"
         case "range":
             return "of the same definition: its source gives fewer" if shrink.definition == "same" and shrink.missing == 0 else ""
         case "keys" | "versions":
