@@ -225,9 +225,37 @@ OF_WHAT_IS_BELIEVED = (
     Mutation(
         "fewer rows without their column are no cut",
         "machines/guards_rows.py",
-        '    elif shrink.compared == "rows" and',
-        '    elif shrink.compared == "neither" and',
+        '            return "and it has no column any more that tells which"',
+        '            return ""',
         scenario("another_materialization_that_shrinks"),
+    ),
+    Mutation(
+        "fewer rows of a relation that cannot be asked are no cut",
+        "machines/guards_rows.py",
+        '            return "and what stood there cannot be asked, so that nothing tells which"',
+        '            return ""',
+        scenario("full_refresh_with_a_gap"),
+    ),
+    Mutation(
+        "what the source lost of one day is no loss",
+        "machines/guards_rows.py",
+        'if shrink.definition == "same" and',
+        'if shrink.definition == "neither" and',
+        scenario("full_refresh_with_a_gap"),
+    ),
+    Mutation(
+        "what is missing between the ends is not counted",
+        "engine/runner/answers.py",
+        'return by, int(found["rows"]), str(found["sample"] or "")',
+        'return by, 0, str(found["sample"] or "")',
+        scenario("full_refresh_with_a_gap"),
+    ),
+    Mutation(
+        "a row of another type has the columns of the plan",
+        "engine/warehouse/duckdb/row_type.py",
+        "    return at == len(row_type)",
+        "    return True",
+        ("tests/warehouse/test_row_type.py",),
     ),
 )
 
