@@ -30,6 +30,7 @@ from interlock.engine.runner.planning import Planned
 from interlock.engine.runner.selection import Request
 from interlock.engine.runner.site import Site, site
 from interlock.engine.warehouse.duckdb import control
+from interlock.engine.warehouse.duckdb.dependents import names_in
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen, WarehouseError
 from interlock.machines.evidence import AcceptEvidence, HeadTaken, ReceiptBody, ResetEvidence
@@ -278,9 +279,9 @@ def reset_target(ground: Ground, *, confirm: Confirm, reason: str, where: Where)
     if not ground.database_exists() and not ground.directory.exists():
         return acted("reset", "reset", ("nothing of ours is there",), "nothing", where)
     with site(ground, "reset") as place:
-        found, kept = _ours(place)
+        found, kept, broken = _ours(place)
         shown = [f"drops {seen.kind} {seen.schema}.{seen.name}" for seen in found]
-        shown += [f"leaves {line}" for line in kept]
+        shown += [f"leaves {line}" for line in (*broken, *kept)]
         if ground.directory.exists():
             shown.append("sets the ledger and its plans aside, under another name beside the database")
         if not confirm(tuple(shown)):
@@ -296,10 +297,10 @@ def reset_target(ground: Ground, *, confirm: Confirm, reason: str, where: Where)
         return acted("reset", "reset", shown, "done", where)
 
 
-def _ours(place: Site) -> tuple[list[RelationSeen], list[str]]:
-    """Relations that carry the token of a head of this project, and what of the heads is not ours any more."""
+def _ours(place: Site) -> tuple[list[RelationSeen], list[str], list[str]]:
+    """Relations that carry the token of a head of this project, what of the heads is not ours any more, and views of others that read ours."""
     if place.session is None:
-        return [], []
+        return [], [], []
     reader = place.session.reader()
     try:
         catalog: Catalog = reader.catalog()
@@ -322,7 +323,23 @@ def _ours(place: Site) -> tuple[list[RelationSeen], list[str]]:
         for token, model in sorted(tokens.items(), key=lambda pair: pair[1])
         if token not in there
     ]
-    return sorted(found, key=lambda seen: (seen.kind == "table", seen.schema, seen.name)), kept
+    return sorted(found, key=lambda seen: (seen.kind == "table", seen.schema, seen.name)), kept, _left_broken(catalog, found)
+
+
+def _left_broken(catalog: Catalog, dropped: list[RelationSeen]) -> list[str]:
+    """The views that stay, and will not bind until what they read is made again: the warehouse neither drops nor blocks."""
+    gone = {(seen.schema.lower(), seen.name.lower()) for seen in dropped}
+    stay = [seen for key, seen in catalog.relations.items() if seen.kind == "view" and key not in gone and seen.schema != "interlock"]
+    found: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    reached = gone
+    while reached:  # through views that stay: what reads a broken one is broken
+        reads = {(view.schema, view.name): names_in(view) & reached for view in stay if (view.schema, view.name) not in found}
+        found.update({name: set(read) for name, read in reads.items() if read})
+        reached = {(schema.lower(), name.lower()) for (schema, name), read in reads.items() if read}
+    return [
+        f"view {schema}.{name}, not made by this project: it reads {', '.join('.'.join(each) for each in sorted(read))} and will not work until that is there again"
+        for (schema, name), read in sorted(found.items())
+    ]
 
 
 def _drop(place: Site, found: list[RelationSeen], reason: str) -> None:

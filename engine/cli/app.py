@@ -299,14 +299,16 @@ def show(
     ctx: typer.Context,
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model of the project; e.g. fct_orders")],
     *,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Its first rows instead; e.g. --limit 10")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="First rows of what it gives now, built or not; e.g. --limit 10")
+    ] = None,
     project: o.Project = None,
     target: o.Target = None,
     variables: o.Variables = None,
     wait: o.Wait = None,
     json: o.Json = False,
 ) -> int:
-    """Print a model's SQL, exactly as it runs. With --limit, rows of its relation."""
+    """Print a model's SQL, exactly as it runs. With --limit, the rows that it gives now."""
     from interlock.engine import api  # noqa: PLC0415
 
     del json
