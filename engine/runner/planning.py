@@ -346,6 +346,6 @@ def _plan_file(directory: Path, plan_id: str, elsewhere: Mapping[str, Path]) -> 
     raise refused(
         "P401",
         f"there is no plan {plan_id}",
-        because=f"none is saved in {plans_directory(directory).name}/ of this target",
-        remedy="make one with `interlock plan`",
+        because=f"none is saved in `{plans_directory(directory)}`, where this target keeps them",
+        remedy="make one with `interlock plan`; where the target's `path` was another when it was made, give it that `path`",
     )
