@@ -84,7 +84,10 @@ def compile_(
     target: o.Target = None,
     variables: o.Variables = None,
     format_: o.FindingsAs = o.FindingsFormat.TEXT,
-    watch: Annotated[bool, typer.Option("--watch", help="Compile again whenever a file of the project changes; Ctrl-C ends it.")] = False,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Compile again whenever a file of the project changes, with --json a line each time; Ctrl-C ends it."),
+    ] = False,
     json: o.Json = False,
 ) -> int:
     """Check every model: SQL, names, types, contracts. Writes nothing; reads a warehouse only for columns of sources that are not declared."""

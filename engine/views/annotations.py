@@ -88,7 +88,10 @@ def _result(finding: Diagnostic, rule: int, prefix: str) -> dict[str, Any]:
 
 
 def _location(at: Position, prefix: str) -> dict[str, Any]:
-    place: dict[str, Any] = {"artifactLocation": {"uri": (prefix + at.path).replace(" ", "%20")}}
+    from urllib.parse import quote  # noqa: PLC0415
+
+    # A relative reference of RFC 3986: of `#`, `?` and `%` in a directory's name, each means something else there.
+    place: dict[str, Any] = {"artifactLocation": {"uri": quote(prefix + at.path)}}
     if at.line is not None:
         region: dict[str, Any] = {"startLine": at.line}
         if at.column is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import unquote, urlsplit
 
 from interlock.engine.diagnostics import Diagnostic, Position
 from interlock.engine.views.annotations import annotated
@@ -44,6 +45,15 @@ def test_sarif() -> None:
     assert place["physicalLocation"]["region"] == {"startLine": 2, "startColumn": 8, "endColumn": 11}
     assert "region" not in second["locations"][0]["physicalLocation"]
     assert "locations" not in third
+
+
+def test_a_path_is_a_reference_that_leads_back_to_it() -> None:
+    log = json.loads(annotated(FINDINGS[:1], "sarif", "a#b/50%/was?/ä:x"))
+    uri = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    parts = urlsplit(uri)
+    assert (parts.scheme, parts.query, parts.fragment) == ("", "", "")
+    assert unquote(parts.path) == "a#b/50%/was?/ä:x/models/m one.sql"
+    assert uri.isascii()
 
 
 def test_without_findings_there_is_an_empty_answer() -> None:
