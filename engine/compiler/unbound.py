@@ -23,6 +23,7 @@ _ARGUMENTS: Final = re.compile(r"No function matches the given name and argument
 _TYPE: Final = re.compile(r"Type with name (\S+) does not exist")
 _GROUPED: Final = re.compile(r'column "([^"]+)" must appear in the GROUP BY clause')
 _CAST: Final = re.compile(r"Cannot (?:compare|mix) values of type (.+?) and (?:type )?(.+?)(?: - | in |$)")
+_ARROW: Final = re.compile(r"[Dd]eprecated lambda arrow")
 _CANDIDATES_MAX: Final = 3
 _COLUMNS_MAX: Final = 12
 
@@ -53,11 +54,11 @@ def explained(found: NotBound, relations: Relations, *, alone: bool) -> Words:
     near = ", ".join(f"`{name}`" for name in found.candidates)
     because = f"what is near: {near}" if near else rest.strip() or "DuckDB's binder does not take it"
     like = next((name for name in found.candidates if _alike(found.name, name)), None)
-    remedy = f"did you mean `{like}`?" if like else _by_kind(summary)
+    remedy = f"did you mean `{like}`?" if like else _by_kind(summary, found)
     return Words(summary.rstrip("!."), because, remedy, 0)
 
 
-def _by_kind(summary: str) -> str:
+def _by_kind(summary: str, found: NotBound) -> str:
     small = summary.lower()
     if "where clause cannot contain aggregate" in small:
         return "put it into HAVING, or into a SELECT around this one"
@@ -67,7 +68,8 @@ def _by_kind(summary: str) -> str:
         return "cast one side: `CAST(… AS TYPE)`, or TRY_CAST where a value that does not fit shall be null"
     if "same number of result columns" in small:
         return "give both sides the same columns, or write BY NAME"
-    return "change it at the mark; `interlock explain L201` says what is bound and how"
+    where = "change it at the mark" if found.offset is not None else "change what this names"
+    return f"{where}; `interlock explain L201` says what is bound and how"
 
 
 def _column(match: re.Match[str], found: NotBound, relations: Relations, alone: bool) -> Words:  # noqa: FBT001 - one of a table
@@ -170,6 +172,12 @@ def _mixed(match: re.Match[str], found: NotBound, relations: Relations, alone: b
     )
 
 
+def _arrow(match: re.Match[str], found: NotBound, relations: Relations, alone: bool) -> Words:  # noqa: FBT001
+    del match, found, relations, alone
+    because = "this release of DuckDB reads `x -> …` as an operator only"
+    return Words("a lambda is written with an arrow", because, "write `lambda x: …` instead of `x -> …`", 0)
+
+
 _WORDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], NotBound, Relations, bool], Words]], ...]] = (
     (_COLUMN, _column),
     (_OF_TABLE, _of_table),
@@ -180,6 +188,7 @@ _WORDS: Final[tuple[tuple[re.Pattern[str], Callable[[re.Match[str], NotBound, Re
     (_TYPE, _type),
     (_GROUPED, _grouped),
     (_CAST, _mixed),
+    (_ARROW, _arrow),
 )
 _TYPES: Final = ("INTEGER", "BIGINT", "SMALLINT", "VARCHAR", "BOOLEAN", "DOUBLE", "DECIMAL", "DATE", "TIMESTAMP", "TIMESTAMPTZ", "TIME", "UUID", "JSON", "BLOB", "HUGEINT")  # fmt: skip
 

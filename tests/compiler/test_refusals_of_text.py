@@ -136,9 +136,10 @@ def test_it_is_found_where_it_stands(code: str, text: str, expected: tuple[int |
         ("select * from m2x", "did you mean `m2`?"),
         ("select $as_off as x", "did you mean `as_of`?"),
         ("select roun(amount) as x from raw.orders", "did you mean `round`?"),
+        ("select list_transform([1, 2], x -> x + 1) as x", "write `lambda x: …` instead of `x -> …`"),
     ],
 )
-def test_the_nearest_name_is_offered(text: str, remedy: str, tmp_path: Path) -> None:
+def test_what_would_do_is_offered(text: str, remedy: str, tmp_path: Path) -> None:
     (finding,) = errors(model(tmp_path, text, models__m2="select 1 as a"))
     assert finding.remedy == remedy
 
