@@ -63,6 +63,7 @@ CATALOGUE: Final[dict[str, str]] = {
     "L229": "variable inside quotes is text (warning)",
     "L230": "range of times ends as its last day begins",
     "L231": "view pivots a relation (warning)",
+    "L232": "output column by a name of Interlock's own",
     # contracts
     "C301": "contracted column is missing",
     "C302": "column that the contract does not have",

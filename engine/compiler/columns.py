@@ -1,4 +1,4 @@
-"""What is wrong with a statement's columns once their names and types are known: unnamed, twice, without a type, compared as they lose."""
+"""What is wrong with a statement's columns once their names and types are known: unnamed, twice, by a name of ours, without a type, compared as they lose."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from interlock.engine.compiler.bounds import day_bounds
 from interlock.engine.compiler.names import Node
 from interlock.engine.compiler.outputs import unnamed
 from interlock.engine.compiler.reading import Cast, Reading
+from interlock.engine.project.names import OWN_COLUMNS, is_own_column
 from interlock.engine.warehouse.duckdb.parser import Tree
 from interlock.machines.evidence import Column
 
@@ -44,6 +45,14 @@ def look_at_columns(columns: Iterable[Column], analysis: Analysis, columns_of: C
                 _offset_of_output(reading.root, column.name),
             )
         seen.add(column.name.lower())
+        if is_own_column(column.name):
+            analysis.finding(
+                "L232",
+                f"output column `{column.name}` has a name that is Interlock's own",
+                f"the statements that write and look at its rows use names with `{OWN_COLUMNS}` in front, and would take it for theirs",
+                f"give it another: `… AS {column.name[len(OWN_COLUMNS) :] or 'name'}`",
+                _offset_of_output(reading.root, column.name),
+            )
         if '"NULL"' in column.type:
             analysis.finding(
                 "L212",

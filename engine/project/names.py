@@ -14,12 +14,19 @@ NAME_RULE = "a name has small letters, digits and underscores, and does not begi
 RELATION_RULE = "it has letters, digits and underscores, and does not begin with a digit"
 RESERVED_SCHEMAS = frozenset({"interlock", "information_schema", "pg_catalog", "system", "temp", "warehouse"})
 """Ours, the engine's own, and names of databases: a view is stored without its database, and could not tell `temp.x` from one there."""
+OWN_COLUMNS = "interlock_"
+"""Begins the names that rows and what is counted of them have in the statements of a run: a column of such a name would be taken for that."""
 BUILT_IN_VARIABLES = frozenset({"as_of", "until", "target"})
 
 
 def is_name(text: str) -> bool:
     """Of a model, seed, variable or check."""
     return _NAME.fullmatch(text) is not None
+
+
+def is_own_column(text: str) -> bool:
+    """Whether a column's name is of those that Interlock keeps for itself."""
+    return text.lower().startswith(OWN_COLUMNS)
 
 
 def is_relation(text: str) -> bool:

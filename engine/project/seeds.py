@@ -14,7 +14,7 @@ from interlock.engine.project.document import Document
 from interlock.engine.project.exact import loss_of
 from interlock.engine.project.files import SeedToml
 from interlock.engine.project.models import check_relation, check_tags
-from interlock.engine.project.names import NAME_RULE, RESERVED_SCHEMAS, is_name
+from interlock.engine.project.names import NAME_RULE, OWN_COLUMNS, RESERVED_SCHEMAS, is_name, is_own_column
 from interlock.engine.project.project import Contract, SeedColumn, SeedFile
 from interlock.engine.project.rows import Malformed, Row, rows
 from interlock.machines.records import digest
@@ -150,6 +150,10 @@ def _table(found: list[tuple[int, Row]]) -> tuple[tuple[str, ...], list[tuple[in
             raise Malformed(found[0][0], f"column {index} has no name in the header")
         if cell.lower() in (name.lower() for name in header):
             raise Malformed(found[0][0], f"the header has `{cell}` twice (case is not looked at)")
+        if is_own_column(cell):
+            raise Malformed(
+                found[0][0], f"the header has `{cell}`, and names with `{OWN_COLUMNS}` in front are Interlock's own", "give it another name"
+            )
         header.append(cell)
     width = len(header)
     for line, row in found[1:]:

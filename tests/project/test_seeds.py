@@ -60,6 +60,7 @@ def test_a_header_alone_is_a_seed_without_rows(tmp_path: Path) -> None:
         ("a,,c\n", 1, "column 2 has no name"),
         ("id,ID\n1,2\n", 1, "`ID` twice"),
         ("a,b\n1,2\n1\n", 3, "1 cells and the header has 2"),
+        ("a,Interlock_T\n1,2\n", 1, "are Interlock's own"),
         ("a,b\n1,2,3\n", 2, "3 cells"),
         ('a,b\n"x\ny",1\n2\n', 4, "1 cells"),
         ('a\n"x\n', 2, "never closed"),
