@@ -25,6 +25,8 @@ NONE: Final = "none"
 ASKED_AT_ONCE: Final = 25
 """Questions in one statement: the time that the engine takes to plan them grows with their square."""
 _INTERRUPTED: Final = "G562"
+_CONTENT: Final = "'rows': count(*), 'sum': CAST(sum(hash(*COLUMNS(*))) AS VARCHAR), 'xor': CAST(bit_xor(hash(*COLUMNS(*))) AS VARCHAR)"
+"""By a star: an alias of the relation would be taken for a column of that name, and the mark be that of the one column."""
 _OF_THE_ROWS: Final = frozenset({"W607", "W608"})
 """Errors about the rows that were asked for: damaged, or a view that does not give them. Others are about the warehouse."""
 _CONTROL: Final = ("heads", "identity", "receipts")
@@ -65,7 +67,7 @@ def fingerprints_of(
             asked.append(
                 (
                     name,
-                    f"SELECT {{'rows': count(*), 'sum': CAST(sum(CAST(hash(s) AS HUGEINT)) AS VARCHAR), 'xor': CAST(bit_xor(hash(s)) AS VARCHAR)}} FROM {source.sql} AS s",
+                    f"SELECT {{{_CONTENT}}} FROM {source.sql} AS s",
                 )
             )
         elif kind == "column" and source.source.fingerprint_column is not None:

@@ -1,4 +1,4 @@
-"""The columns of a relation, told from the type of its rows: a look that makes rows anyway says it for little."""
+"""The columns of a relation, told from the type of its rows: a look at all of its rows says it for little."""
 
 from __future__ import annotations
 

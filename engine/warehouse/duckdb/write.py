@@ -191,7 +191,8 @@ def count_before(rel: str, *, content: bool) -> Statement:
 
 
 def _fingerprint_fields() -> list[str]:
-    # As numbers that Python reads: each cast, and what stands in for no rows, would be bound once more for every table.
+    # The alias would be taken for a column of that name; no column has it (L232, S117). A star cannot stand beside the other fields of a
+    # look. As numbers that Python reads: each cast, and what stands in for no rows, would be bound once more for every table.
     return ["'sum': sum(hash(interlock_t))", "'xor': bit_xor(hash(interlock_t))"]
 
 
@@ -258,7 +259,6 @@ def look(
         ]
     fields += [f"{string(probe.name)}: {probe.expression}" for probe in probes]
     if content:
-        # The fingerprint has made a row of all columns, so that its type costs nothing more.
         fields += [*_fingerprint_fields(), row_type.FIELD]
     return Statement(role="look", text=f"SELECT {{{', '.join(fields)}}} FROM {rel} AS interlock_t")
 
