@@ -35,9 +35,9 @@ def make_directory(directory: Path) -> None:
 
 def write_all(descriptor: int, data: bytes) -> None:
     """write(2) until all of it is written: a nearly full disk takes a part and says so only at the next call."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(descriptor, view) :]
+    written = os.write(descriptor, data)
+    while written < len(data):
+        written += os.write(descriptor, memoryview(data)[written:])
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from interlock.machines.evidence import Entry
-from interlock.machines.records import declared, digest
+from interlock.machines.records import declared, digester
 
 LINE_BYTES_MAX = 64 * 1024 * 1024
 """Longest line, newline included. Writer and reader hold to it, so that reading needs bounded memory."""
@@ -19,10 +19,13 @@ LINE_BYTES_MAX = 64 * 1024 * 1024
 _HEAD = b'{"sha256":"'
 _MIDDLE = b'","record":'
 _TAIL = b"}\n"
-_HEX = 64
-_RECORD = len(_HEAD) + _HEX + len(_MIDDLE)
+_DIGEST = len(_HEAD)
+_DIGEST_END = _DIGEST + 64
+_RECORD = _DIGEST_END + len(_MIDDLE)
+_TAIL_BEGIN = -len(_TAIL)
 
-_DECODER = msgspec.json.Decoder(Entry)
+_decode = msgspec.json.Decoder(Entry).decode
+_digest = digester("record")
 
 
 class BadLine(Exception):  # noqa: N818 - a finding about bytes
@@ -54,7 +57,7 @@ def write_line(entry: Entry) -> Line:
         ValueError: the record is longer than a line may be.
     """
     record = declared(entry)
-    sha256 = digest("record", record)
+    sha256 = _digest(record)
     data = b"".join((_HEAD, sha256.encode(), _MIDDLE, record, _TAIL))
     if len(data) > LINE_BYTES_MAX:
         message = f"a record of {len(record)} bytes is longer than a line of the ledger may be ({LINE_BYTES_MAX})"
@@ -69,17 +72,16 @@ def read_line(data: bytes) -> Numbered:
         BadLine: a byte is not as it was written.
         UnknownRecord: the bytes are as they were written, and the record is none that this version knows.
     """
-    if not data.endswith(_TAIL) or not data.startswith(_HEAD) or data[len(_HEAD) + _HEX : _RECORD] != _MIDDLE:
+    if not data.endswith(_TAIL) or not data.startswith(_HEAD) or not data.startswith(_MIDDLE, _DIGEST_END):
         message = "it has not the form of a ledger line (format 1)"
         raise BadLine(message)
-    record = data[_RECORD : -len(_TAIL)]
-    claimed = data[len(_HEAD) : len(_HEAD) + _HEX]
-    found = digest("record", record)
-    if claimed != found.encode():
+    record = data[_RECORD:_TAIL_BEGIN]
+    found = _digest(record)
+    if not data.startswith(found.encode(), _DIGEST):
         message = "its bytes do not have the digest that stands beside them"
         raise BadLine(message)
     try:
-        entry = _DECODER.decode(record)
+        entry = _decode(record)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         message = f"it is as it was written, but is no record that this version knows ({error}); was it written by a newer release?"
         raise UnknownRecord(message) from error

