@@ -19,6 +19,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 _DECLARED = msgspec.json.Encoder()
 
+
 def canonical(value: object) -> bytes:
     """JSON with sorted keys: the form of bodies whose digest is an id (plans, receipts). They hold no floats."""
     return _CANONICAL.encode(value)

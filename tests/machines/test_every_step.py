@@ -128,7 +128,7 @@ def test_a_guard_that_raises_refuses_with_its_error(
     assert goes_to(machine, state, event, evidence) == good
 
 
-@pytest.mark.parametrize("answer", [None, (), True, "yes", object()], ids=repr)
+@pytest.mark.parametrize("answer", [None, (), True, "yes", object()], ids=["none", "nothing", "true", "text", "object"])
 def test_only_the_one_positive_answer_holds(answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
     guards = guards_by_name()
     for machine, state, event in cases.GUARDS:
