@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from functools import cache
 from typing import TypeVar
 
 import msgspec
@@ -18,6 +16,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 _CANONICAL = msgspec.json.Encoder(order="sorted")
 _DECLARED = msgspec.json.Encoder()
+_BEGUN: dict[tuple[str, int], hashlib._Hash] = {}
+"""Digests of what the bytes of each kind are preceded by, to go on from; a handful."""
 
 
 def canonical(value: object) -> bytes:
@@ -35,19 +35,6 @@ def before(kind: str, version: int = 1) -> str:
     return f"interlock:{kind}:{version}\n"
 
 
-@cache
-def digester(kind: str, version: int = 1) -> Callable[[bytes], str]:
-    """`digest` of one kind, for who takes many: it goes on from what precedes the bytes of that kind."""
-    begin = hashlib.sha256(before(kind, version).encode()).copy
-
-    def of(data: bytes) -> str:
-        whole = begin()
-        whole.update(data)
-        return whole.hexdigest()
-
-    return of
-
-
 def digest(kind: str, data: bytes, *, version: int = 1) -> str:
     """sha256 in hex of `data`, domain-separated by its kind, so that bytes of one kind never pass as another.
 
@@ -56,7 +43,12 @@ def digest(kind: str, data: bytes, *, version: int = 1) -> str:
         data: the bytes as stored; nothing is ever encoded again to verify.
         version: of the kind's byte format.
     """
-    return digester(kind, version)(data)
+    begun = _BEGUN.get((kind, version))
+    if begun is None:
+        begun = _BEGUN[kind, version] = hashlib.sha256(before(kind, version).encode())
+    whole = begun.copy()
+    whole.update(data)
+    return whole.hexdigest()
 
 
 def digest_of(kind: str, value: object, *, version: int = 1) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from interlock.machines.evidence import Entry
-from interlock.machines.records import declared, digester
+from interlock.machines.records import declared, digest
 
 LINE_BYTES_MAX = 64 * 1024 * 1024
 """Longest line, newline included. Writer and reader hold to it, so that reading needs bounded memory."""
@@ -25,7 +25,6 @@ _RECORD = _DIGEST_END + len(_MIDDLE)
 _TAIL_BEGIN = -len(_TAIL)
 
 _decode = msgspec.json.Decoder(Entry).decode
-_digest = digester("record")
 
 
 class BadLine(Exception):  # noqa: N818 - a finding about bytes
@@ -57,7 +56,7 @@ def write_line(entry: Entry) -> Line:
         ValueError: the record is longer than a line may be.
     """
     record = declared(entry)
-    sha256 = _digest(record)
+    sha256 = digest("record", record)
     data = b"".join((_HEAD, sha256.encode(), _MIDDLE, record, _TAIL))
     if len(data) > LINE_BYTES_MAX:
         message = f"a record of {len(record)} bytes is longer than a line of the ledger may be ({LINE_BYTES_MAX})"
@@ -76,7 +75,7 @@ def read_line(data: bytes) -> Numbered:
         message = "it has not the form of a ledger line (format 1)"
         raise BadLine(message)
     record = data[_RECORD:_TAIL_BEGIN]
-    found = _digest(record)
+    found = digest("record", record)
     if not data.startswith(found.encode(), _DIGEST):
         message = "its bytes do not have the digest that stands beside them"
         raise BadLine(message)
