@@ -258,6 +258,7 @@ def bench(
     rows: list[dict[str, object]] = []
     insides: list[dict[str, object]] = []
     warnings = []
+    byte_compiled()
     for models in sizes:
         site = prepare(folder / str(models), models, threads)
         found = peers.installed() if with_peers else {}
