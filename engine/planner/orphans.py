@@ -75,6 +75,8 @@ def strays_of(desk: Desk, moved: Collection[str]) -> list[Orphan]:
         if seen is not None and not _is_replaced(desk, place, body.model):
             found.append(_stray(desk, body.model, seen, body))
     for name in sorted(desk.selected - frozenset(moved)):
+        if desk.compiled.models[name].kind == "ephemeral":
+            continue  # it is made nowhere: what it left is an orphan by its own head
         before, receipt = left_behind(desk, desk.compiled.models[name]), desk.facts.body(name)
         if before is not None and receipt is not None:
             found.append(_stray(desk, name, before, receipt))

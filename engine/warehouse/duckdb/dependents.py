@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from interlock.engine.warehouse.duckdb.driver import duckdb
-from interlock.engine.warehouse.duckdb.parser import Statements, parse
+from interlock.engine.warehouse.duckdb.parser import Statements, Tree, parse
 from interlock.engine.warehouse.duckdb.quoting import identifier
 from interlock.engine.warehouse.duckdb.signature import NotOneSelect, signature
 from interlock.engine.warehouse.protocol import ALIAS, Catalog, RelationSeen
@@ -16,6 +17,7 @@ Place: TypeAlias = tuple[str, str]
 """Schema and name, folded."""
 
 _PREFIX = "CREATE VIEW"
+_AS = re.compile(" AS ", re.IGNORECASE)
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "enable_external_access": "false",
     "autoload_known_extensions": "false",
@@ -25,32 +27,52 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 
 
 def names_in(view: RelationSeen) -> frozenset[Place]:
-    """Relations that a stored view reads; an unqualified name is looked for in `main` and in the view's own schema."""
-    parsed = parse(select_of(view))
-    if not isinstance(parsed, Statements):
-        return frozenset()
+    """Relations that a stored view reads; an unqualified name is looked for in `main` and in the view's own schema. A CTE's is none."""
     found: set[Place] = set()
-    stack: list[Any] = list(parsed.trees)
-    while stack:
-        node = stack.pop()
-        if isinstance(node, dict):
-            if node.get("type") == "BASE_TABLE" and node.get("table_name"):
-                name = str(node["table_name"]).lower()
-                schema = str(node.get("schema_name") or "").lower()
-                found |= {(schema, name)} if schema else {("main", name), (view.schema.lower(), name)}
-            stack.extend(node.values())
-        elif isinstance(node, list):
-            stack.extend(node)
+    # Each part with the names of the CTEs that are seen from it.
+    waiting: list[tuple[Any, frozenset[str]]] = [(tree, frozenset()) for tree in _read(view)[1]]
+    while waiting:
+        node, ctes = waiting.pop()
+        if isinstance(node, list):
+            waiting += [(part, ctes) for part in node]
+        if not isinstance(node, dict):
+            continue
+        if node.get("type") == "BASE_TABLE":
+            found |= _places(node, ctes, view.schema)
+        inner = ctes
+        for entry in node.get("cte_map", {}).get("map", ()):
+            # One sees those before it, and not itself: a recursive one reads itself on the right side of its query alone.
+            waiting.append((entry["value"], inner))
+            inner |= {str(entry["key"]).lower()}
+        for key, part in node.items():
+            if key == "right" and node.get("type") == "RECURSIVE_CTE_NODE":
+                waiting.append((part, inner | {str(node["cte_name"]).lower()}))
+            elif key != "cte_map":
+                waiting.append((part, inner))
     return frozenset(found)
+
+
+def _places(node: Tree, ctes: frozenset[str], schema: str) -> set[Place]:
+    name, said = str(node.get("table_name") or "").lower(), str(node.get("schema_name") or "").lower()
+    if node.get("catalog_name") or (name in ctes and said in ("", "recurring")):
+        return set()  # the engine stores no view with its own catalog's name, so it is another database's
+    return {(said, name)} if said else {("main", name), (schema.lower(), name)}
 
 
 def select_of(view: RelationSeen) -> str:
     """The SELECT of a stored view, or nothing where its text is not one that we know how to read."""
-    text = view.text or ""
-    start = text.upper().find(" AS ")
-    if not text.upper().startswith(_PREFIX) or start < 0:
-        return ""
-    return text[start + 4 :].rstrip().rstrip(";")
+    return _read(view)[0]
+
+
+def _read(view: RelationSeen) -> tuple[str, tuple[Tree, ...]]:
+    text = (view.text or "").rstrip().rstrip(";")
+    if text.upper().startswith(_PREFIX):
+        for found in _AS.finditer(text):  # the name of the view, or of a column of it, may hold the word too
+            select = text[found.end() :]
+            parsed = parse(select)
+            if isinstance(parsed, Statements):
+                return select, parsed.trees
+    return "", ()
 
 
 def bindable(catalog: Catalog, views: Sequence[RelationSeen], changed: Mapping[Place, tuple[Column, ...]]) -> frozenset[Place]:
