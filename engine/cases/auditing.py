@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
@@ -291,19 +291,21 @@ def verify_of(ground: Ground) -> dict[str, Any]:
     Raises:
         Refused: there is no ledger, or the warehouse cannot be read.
     """
-    shelf = shelf_of(ground)
-    word, replay = Word(), Replay()
-    for each in shelf.tape():
-        if isinstance(each, Flaw):
-            replay.flaw(each)
-        elif replay.record(each):
-            word.hear(each, replay)
-    found = replay.result()
+    # While it is open, nobody can write. A ledger that was read before it, by who waits for it, would be older than the warehouse.
     reader = ground.reader()
-    if reader is None:
-        gone = Mismatch(topic="identity", subject=ground.target.name, code="K705", because=f"there is no database {ground.target.path}")
-        return {"replayed": found, "verified": Verified(looked=(), mismatches=(gone,)), **_ended([], broken=True)}
-    with closing(reader):
+    with closing(reader) if reader is not None else nullcontext():
+        shelf = shelf_of(ground)
+        word, replay = Word(), Replay()
+        for each in shelf.tape():
+            if isinstance(each, Flaw):
+                replay.flaw(each)
+            elif replay.record(each):
+                word.hear(each, replay)
+        found = replay.result()
+        if reader is None:
+            because = f"there is no database {ground.target.path}"
+            gone = Mismatch(topic="identity", subject=ground.target.name, code="K705", because=because)
+            return {"replayed": found, "verified": Verified(looked=(), mismatches=(gone,)), **_ended([], broken=True)}
         try:
             verified = verify(word, replay, found.flaws, reader, ground.project.id)
         except WarehouseError as error:

@@ -9,11 +9,13 @@ from typing import Any
 import duckdb
 import msgspec
 import pytest
-from tests.audit.conftest import Command, segment_of
+from tests.audit.conftest import Command, run, segment_of
 
 from interlock.engine.audit.replay import Replay, replay_at
 from interlock.engine.audit.tape import Read
 from interlock.engine.ledger.lines import read_line, write_line
+from interlock.engine.runner.ground import Ground
+from interlock.engine.warehouse.duckdb.reader import DuckDBReader
 from interlock.machines.evidence import CloseEvidence, CommitEvidence, Found
 from interlock.machines.records import canonical, digest, digest_of
 
@@ -126,6 +128,26 @@ def test_what_was_spoilt_is_found(name: str, books: Path, interlock: Command) ->
 def test_the_chain_alone_shows_no_cut_and_no_forged_end(spoil: Spoil, books: Path) -> None:
     spoil(books)
     assert replay_at(books / "books.duckdb.interlock").flaws == ()
+
+
+def test_a_run_that_ends_while_the_database_is_waited_for_is_no_cut_end(
+    books: Path, interlock: Command, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The ledger is read when nobody can write any more: what it said before the wait is older than the warehouse."""
+    at_once = Ground.reader
+
+    def waits(ground: Ground, macros: tuple[str, ...] = ()) -> DuckDBReader | None:
+        with monkeypatch.context() as meanwhile:
+            meanwhile.setattr(Ground, "reader", at_once)
+            (books / "sales.csv").write_text("id,day,amount\n1,2026-03-02,10\n2,2026-03-02,20\n3,2026-03-03,30\n5,2026-03-04,50\n")
+            run("run", "--project", str(books), "--as-of", "2026-03-05T12:00:00Z", exits=0)
+        capsys.readouterr()
+        return at_once(ground, macros)
+
+    monkeypatch.setattr(Ground, "reader", waits)
+    answer = interlock("audit", "verify", "--project", str(books))
+    assert answer["result"]["verified"]["mismatches"] == []
+    assert {"topic": "seals", "count": 4} in answer["result"]["verified"]["looked"]
 
 
 def test_without_a_database_it_says_so(books: Path, interlock: Command) -> None:
