@@ -118,7 +118,15 @@ def verify(word: Word, replay: Replay, flaws: Iterable[Flaw], reader: Reader, pr
     Raises:
         WarehouseError: the warehouse cannot be read.
     """
-    found = [Mismatch(topic="ledger", subject=f"record {flaw.sequence}", code="K707", because=flaw.because) for flaw in flaws]
+    found = [
+        Mismatch(
+            topic="ledger",
+            subject=f"record {flaw.sequence}",
+            code="K708" if flaw.kind == "unreadable" else "K707",
+            because=flaw.because,
+        )
+        for flaw in flaws
+    ]
     counts: dict[Topic, int] = {"ledger": replay.records}
     fold = replay.fold
     identity = reader.identity(project)

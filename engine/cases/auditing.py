@@ -26,15 +26,17 @@ from interlock.engine.compiler.lineage_kept import KeptLineages
 from interlock.engine.diagnostics import Diagnostic, Outcome, Refused, refused
 from interlock.engine.diagrams.markdown import pages
 from interlock.engine.ledger.durable import write_file
-from interlock.engine.ledger.places import lock_path, segments_directory
+from interlock.engine.ledger.places import lock_path
+from interlock.engine.ledger.reader import segment_numbers, unreadable
 from interlock.engine.outcome import exit_of, is_untrusted
 from interlock.engine.planner.plan import PlanBody
+from interlock.engine.runner.authority import demand, look
 from interlock.engine.runner.ground import Ground
 from interlock.engine.runner.planning import load
 from interlock.engine.version import VERSION
 from interlock.engine.warehouse.duckdb.session import refusal
 from interlock.engine.warehouse.lock import holder_of
-from interlock.engine.warehouse.protocol import WarehouseError
+from interlock.engine.warehouse.protocol import Reader, WarehouseError
 from interlock.machines.evidence import AcceptEvidence, AuthorizeEvidence
 from interlock.machines.refusals import CATALOGUE
 
@@ -66,7 +68,7 @@ def shelf_of(place: Path | Ground) -> Shelf:
     """The ledger of a project's target, or the one that a path means (a bundle brings its plan).
 
     Raises:
-        Refused: S101, nothing there is a ledger; K701, the target has none yet.
+        Refused: S101, nothing there is a ledger, or the target has none yet; K708, it does not answer.
     """
     if isinstance(place, Path):
         parts = parts_of(place)
@@ -74,8 +76,7 @@ def shelf_of(place: Path | Ground) -> Shelf:
             return Shelf(parts=parts, plans=_plans_in(_plans_beside(parts[0])))
         opened = bundles.open_bundle(place)
         return Shelf(parts=parts, plans=bundles.plans_of(opened), start=opened.start)
-    directory = segments_directory(place.directory)
-    if not directory.is_dir() or not any(directory.iterdir()):
+    if not _has_ledger(place):
         raise refused(
             "S101",
             f"target `{place.target.name}` has no ledger yet",
@@ -83,6 +84,13 @@ def shelf_of(place: Path | Ground) -> Shelf:
         )
     is_written = holder_of(lock_path(place.target)) is not None
     return Shelf(parts=parts_of(place.directory), plans=_plans_in(place.directory), is_written=is_written)
+
+
+def _has_ledger(ground: Ground) -> bool:
+    try:
+        return bool(segment_numbers(ground.directory))
+    except OSError as error:
+        raise Refused(unreadable(error).finding) from error
 
 
 def _plans_beside(part: Part) -> Path:
@@ -289,11 +297,13 @@ def verify_of(ground: Ground) -> dict[str, Any]:
     """Fields of a `VerifyResult`: the ledger judged again, then held against the warehouse.
 
     Raises:
-        Refused: there is no ledger, or the warehouse cannot be read.
+        Refused: there is no ledger (K701 where the warehouse names one), it does not answer, or the warehouse cannot be read.
     """
     # While it is open, nobody can write. A ledger that was read before it, by who waits for it, would be older than the warehouse.
     reader = ground.reader()
     with closing(reader) if reader is not None else nullcontext():
+        if not _has_ledger(ground):
+            _demand_none(ground, reader)
         shelf = shelf_of(ground)
         word, replay = Word(), Replay()
         for each in shelf.tape():
@@ -314,6 +324,14 @@ def verify_of(ground: Ground) -> dict[str, Any]:
     outcome: Outcome = "refused" if errors else "done"
     untrusted = any(is_untrusted(each.code) for each in errors)
     return {"replayed": found, "verified": verified, "outcome": outcome, "exit_code": exit_of(outcome, untrusted=untrusted)}
+
+
+def _demand_none(ground: Ground, reader: Reader | None) -> None:
+    """Stop where the warehouse says that there should be a ledger."""
+    try:
+        demand(look(ground.directory, ground.project.id, reader), ground.target.name)
+    except WarehouseError as error:
+        raise refusal(error, subject=ground.target.name) from error
 
 
 # --- bundle -------------------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ class Scan:
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise Unsound(LedgerBroken(self._next, f"a packed segment is damaged: {error}")) from error
         except OSError as error:
-            raise Unsound(LedgerUnreadable(_words(error))) from error
+            raise Unsound(unreadable(error)) from error
 
     @property
     def _next(self) -> int:
@@ -221,6 +221,11 @@ def _read_once(directory: Path) -> LedgerRead:
     if scan.tip is None or fold.genesis is None:
         return LedgerAbsent(torn=scan.torn)
     return LedgerWhole(fold=fold, tip=scan.tip, torn=scan.torn, genesis=fold.genesis)
+
+
+def unreadable(error: OSError) -> LedgerUnreadable:
+    """What is known where a file or directory of the ledger does not answer."""
+    return LedgerUnreadable(_words(error))
 
 
 def segment_numbers(directory: Path) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -154,6 +155,33 @@ def test_without_a_database_it_says_so(books: Path, interlock: Command) -> None:
     (books / "books.duckdb").unlink()
     answer = interlock("audit", "verify", "--project", str(books), exits=4)
     assert [each["code"] for each in answer["result"]["verified"]["mismatches"]] == ["K705"]
+
+
+def test_a_lost_ledger_is_none_that_a_run_begins(books: Path, interlock: Command) -> None:
+    """The warehouse names it, and a run is refused by the same code."""
+    shutil.rmtree(books / "books.duckdb.interlock")
+    answer = interlock("audit", "verify", "--project", str(books), exits=4)
+    assert [(each["code"], each["invariant"]) for each in answer["findings"]] == [("K701", "I2")]
+    (books / "books.duckdb").unlink()
+    answer = interlock("audit", "verify", "--project", str(books), exits=3)
+    assert [each["code"] for each in answer["findings"]] == ["S101"]
+
+
+def test_a_ledger_that_does_not_answer_is_neither_lost_nor_broken(books: Path, interlock: Command) -> None:
+    segment = segment_of(books)
+    kept = segment.read_bytes()
+    segment.unlink()
+    segment.mkdir()
+    answer = interlock("audit", "verify", "--project", str(books), exits=4)
+    assert [each["code"] for each in answer["result"]["verified"]["mismatches"] if each["topic"] == "ledger"] == ["K708"]
+    segment.rmdir()
+    segment.write_bytes(kept)
+    directory = segment.parent
+    directory.rename(directory.with_name("elsewhere"))
+    directory.symlink_to(directory)
+    for question in ("verify", "replay", "log"):
+        answer = interlock("audit", question, "--project", str(books), exits=4)
+        assert [each["code"] for each in answer["findings"]] == ["K708"]
 
 
 def test_a_content_that_another_engine_fingerprinted_is_not_evaluated(
