@@ -184,8 +184,11 @@ def _bring(ground: Ground, origin: Path, named: str, reason: str) -> None:
 def unattached(ground: Ground) -> Diagnostic | None:
     """A copy that a kill left in the middle of an attach, for `doctor`."""
     aside = ground.directory.with_name(f".{ground.directory.name}.attach")
-    if not aside.exists():
-        return None
+    try:
+        if not aside.exists():
+            return None
+    except OSError:
+        return None  # the ledger beside it does not answer either, and that is said
     return Diagnostic(
         code="K704",
         severity="warning",

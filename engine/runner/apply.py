@@ -32,7 +32,7 @@ from interlock.engine.runner.selection import Request
 from interlock.engine.runner.settle import Settled, settle_all
 from interlock.engine.runner.site import Site, site
 from interlock.engine.runner.texts import texts_now
-from interlock.engine.warehouse.duckdb.files import file_state, remove_empty
+from interlock.engine.warehouse.duckdb.files import remove_empty
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.duckdb.session import DuckDBSession, refusal
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
@@ -193,9 +193,12 @@ def _founded(place: Site, sight: Sight, body: PlanBody, found: tuple[Difference,
     elif place.ledger is None:
         place.open_ledger(sight)
     if place.session is None:
-        if file_state(ground.target.location) == "empty":
+        if ground.database_state() == "empty":
             # A kill while DuckDB made the file leaves one of no bytes, which cannot be opened. Nothing can be in it.
-            remove_empty(ground.target.location)
+            try:
+                remove_empty(ground.target.location)
+            except WarehouseError as error:
+                raise refusal(error, subject=ground.target.name) from error
         place.session = ground.session(create=True, macros=body.macros)
     try:
         genesis.found_warehouse(ground.directory, place.session, ground.clock)

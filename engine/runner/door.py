@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from interlock.engine.runner.ground import Ground
-from interlock.engine.warehouse.duckdb.files import file_state
 
 if TYPE_CHECKING:
     from interlock.engine.warehouse.duckdb.session import DuckDBSession
@@ -30,7 +29,7 @@ class Door:
         """
         from interlock.engine.warehouse.duckdb import session  # noqa: F401, PLC0415 - before the thread, which would hold up other imports
 
-        if file_state(ground.target.location) == "missing" and not ground.directory.exists():
+        if ground.database_state() == "missing" and not ground.directory.exists():
             # A mistyped path must not even get a lock file beside it.
             ground.demand_creatable()
         self._ground = ground

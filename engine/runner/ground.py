@@ -21,7 +21,7 @@ from interlock.engine.compiler.world import World
 from interlock.engine.diagnostics import Diagnostic, Refused, did_you_mean, nearest, refused
 from interlock.engine.ledger.places import ledger_directory, lock_path
 from interlock.engine.project.project import Project, Source
-from interlock.engine.warehouse.duckdb.files import demand_openable, file_state
+from interlock.engine.warehouse.duckdb.files import FileState, demand_openable, file_state
 from interlock.engine.warehouse.lock import Holder, Lock, acquire
 from interlock.engine.warehouse.protocol import Catalog, Reader, WarehouseError
 from interlock.engine.warehouse.target import TargetConfig
@@ -56,9 +56,26 @@ class Ground:
         """Of the ledger and the plans."""
         return ledger_directory(self.target, self.project.id)
 
+    def database_state(self) -> FileState:
+        """What stands at the database's path.
+
+        Raises:
+            Refused: W605, the question got no answer.
+        """
+        try:
+            return file_state(self.target.location)
+        except WarehouseError as error:
+            from interlock.engine.warehouse.duckdb.session import refusal  # noqa: PLC0415
+
+            raise refusal(error, subject=self.target.name) from error
+
     def database_exists(self) -> bool:
-        """Whether a database file stands there; an empty one is what a kill left while it was made."""
-        return file_state(self.target.location) not in ("missing", "empty")
+        """Whether a database file stands there; an empty one is what a kill left while it was made.
+
+        Raises:
+            Refused: W605, the question got no answer.
+        """
+        return self.database_state() not in ("missing", "empty")
 
     def with_variables(self, values: Mapping[str, str]) -> Ground:
         """The same ground, its project read with a saved plan's variables.
@@ -118,7 +135,7 @@ class Ground:
         """The database read-only; `None` where it positively does not exist.
 
         Raises:
-            Refused: it is there and cannot be opened.
+            Refused: it is there and cannot be opened, or nobody can say whether it is.
         """
         from interlock.engine.warehouse.duckdb.session import open_reader, refusal  # noqa: PLC0415
 

@@ -12,6 +12,7 @@ import pytest
 
 from interlock.engine import api
 from interlock.engine.cases import running
+from interlock.engine.cli import main
 from interlock.engine.context import ground_of
 from interlock.engine.diagnostics import Refused
 from interlock.engine.ledger.places import lock_path
@@ -132,3 +133,24 @@ def test_a_busy_database_is_waited_for_by_who_was_told_to(ground: Ground, monkey
         raise AssertionError
     assert opened == [(False, None)]
     assert not is_held(ground)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("plan",), ("run",), ("audit", "verify"), ("ledger", "accept-warehouse", "--yes"), ("reset", "--yes"), ("check",), ("doctor",)],
+    ids=lambda words: words[0],
+)
+def test_a_path_that_does_not_answer_is_refused_in_every_command(
+    words: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A link onto itself does for root what a directory that may not be entered does for others."""
+    root = tmp_path / "p"
+    api.init(root)
+    assert api.run(api.open_context(root)).exit_code == 0
+    database = root / "p.duckdb"
+    database.unlink()
+    database.symlink_to(database)
+    capsys.readouterr()
+    code = main([*words, "--project", str(root), "--target", "dev", "--json"])
+    out = capsys.readouterr().out
+    assert (code, "W605" in out, "X901" in out) == (3, True, False), out
