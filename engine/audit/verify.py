@@ -141,7 +141,7 @@ def verify(word: Word, replay: Replay, flaws: Iterable[Flaw], reader: Reader, pr
     open_anchors = {anchor for anchor, attempt in fold.anchors.items() if not attempt.is_over}
     bodies: dict[str, ReceiptBody] = {}
     known_heads = {head.receipt for head in heads if head.receipt is not None}
-    seals = _query_seals(reader, project) if identity is not None else []
+    seals = _query_seals(reader, project)
     before_accepted = {seal.run for seal in seals if seal.serial <= fold.serial_accepted}
     receipts = list(_receipts(reader, project, word, open_anchors, known_heads, before_accepted, bodies))
     counts["receipts"] = sum(isinstance(each, int) for each in receipts)
@@ -284,6 +284,8 @@ def _heads(
 
 
 def _query_seals(reader: Reader, project: str) -> list[SealRow]:
+    if reader.last_seal(project) is None:
+        return []  # the table itself may be gone
     query = f"SELECT project, run, serial, tip, outcome, heads FROM {control.SEALS} WHERE project = $project ORDER BY serial"
     rows = reader.query(query, {"project": project})
     return [SealRow(project=row[0], run=row[1], serial=int(row[2]), tip=row[3], outcome=row[4], heads=row[5]) for row in rows]

@@ -98,6 +98,7 @@ SPOILT: dict[str, tuple[Spoil, int, str, str]] = {
     "a receipt that is gone": (sql("DELETE FROM interlock.receipts WHERE model = 'sales' AND previous IS NULL"), 4, "receipts", "K703"),
     "a head that was moved": (sql("UPDATE interlock.heads SET receipt = NULL WHERE model = 'by_day'"), 4, "heads", "K709"),
     "a seal that is gone": (sql("DELETE FROM interlock.seals WHERE serial = 2"), 4, "seals", "K703"),
+    "a table of seals that is gone": (sql("DROP TABLE interlock.seals"), 4, "seals", "K703"),
     "a seal of another tip": (sql("UPDATE interlock.seals SET tip = repeat('f', 64) WHERE serial = 1"), 4, "seals", "K709"),
     "another ledger's identity": (sql("UPDATE interlock.identity SET ledger = 'other'"), 4, "identity", "K704"),
     "a row more": (sql("INSERT INTO main.sales VALUES (9, DATE '2026-03-02', 1)"), 3, "contents", "P408"),
@@ -123,6 +124,13 @@ def test_what_was_spoilt_is_found(name: str, books: Path, interlock: Command) ->
     answer: dict[str, Any] = interlock("audit", "verify", "--project", str(books), exits=exits)
     found = {(each["topic"], each["code"]) for each in answer["result"]["verified"]["mismatches"]}
     assert (topic, code) in found, answer["result"]["verified"]["mismatches"]
+
+
+def test_seals_without_an_identity_are_there_all_the_same(books: Path, interlock: Command) -> None:
+    sql("DELETE FROM interlock.identity")(books)
+    verified = interlock("audit", "verify", "--project", str(books), exits=4)["result"]["verified"]
+    assert [each["topic"] for each in verified["mismatches"]] == ["identity"]
+    assert {"topic": "seals", "count": 3} in verified["looked"]
 
 
 @pytest.mark.parametrize("spoil", [without_last_run, with_a_forged_end])
