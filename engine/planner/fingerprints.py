@@ -25,7 +25,7 @@ NONE: Final = "none"
 ASKED_AT_ONCE: Final = 25
 """Questions in one statement: the time that the engine takes to plan them grows with their square."""
 _INTERRUPTED: Final = "G562"
-_CONTENT: Final = "'rows': count(*), 'sum': CAST(sum(hash(*COLUMNS(*))) AS VARCHAR), 'xor': CAST(bit_xor(hash(*COLUMNS(*))) AS VARCHAR)"
+_CONTENT: Final = "'sum': CAST(sum(hash(*COLUMNS(*))) AS VARCHAR), 'xor': CAST(bit_xor(hash(*COLUMNS(*))) AS VARCHAR)"
 """By a star: an alias of the relation would be taken for a column of that name, and the mark be that of the one column."""
 _OF_THE_ROWS: Final = frozenset({"W607", "W608"})
 """Errors about the rows that were asked for: damaged, or a view that does not give them. Others are about the warehouse."""
@@ -64,15 +64,10 @@ def fingerprints_of(
             except _NoMark as error:
                 found[name], why[name] = NONE, str(error)
         elif kind == "content":
-            asked.append(
-                (
-                    name,
-                    f"SELECT {{{_CONTENT}}} FROM {source.sql} AS s",
-                )
-            )
+            asked.append((name, _of_rows(source, _CONTENT)))
         elif kind == "column" and source.source.fingerprint_column is not None:
             column = identifier(source.source.fingerprint_column)
-            asked.append((name, f"SELECT {{'rows': count(*), 'high': CAST(max({column}) AS VARCHAR)}} FROM {source.sql} AS s"))
+            asked.append((name, _of_rows(source, f"'high': CAST(max({column}) AS VARCHAR)")))
         elif kind == "receipt" and reader is not None:
             try:
                 found[name] = _by_receipt(reader, project, catalog, source)
@@ -86,6 +81,16 @@ def fingerprints_of(
     for name, _ in asked:
         found.setdefault(name, NONE)
     return found, why
+
+
+def _of_rows(source: CompiledSource, fields: str) -> str:
+    """The question for a mark of a relation: its columns by name and type, how many rows there are, and these fields of them.
+
+    The values alone say too little: a row is hashed by its values, so that two columns which swapped their names, or digits under
+    another scale, would be the same rows.
+    """
+    columns = f"(SELECT list([column_name, column_type]) FROM (DESCRIBE FROM {source.sql}))"
+    return f"SELECT {{'columns': {columns}, 'rows': count(*), {fields}}} FROM {source.sql} AS s"
 
 
 def _asked(reader: Reader, asked: Sequence[tuple[str, str]], why: dict[str, str]) -> dict[str, str]:
