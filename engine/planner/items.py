@@ -257,6 +257,13 @@ def drop_item(key: str, head: HeadRow, token: str | None, body: ReceiptBody, see
     )
 
 
+def _left_to_the_next_run(frame: Frame, model: CompiledModel, body: ReceiptBody) -> tuple[str, ...]:
+    """What a move does not do."""
+    if definition_moved(frame.desk.compiled, model, body):
+        return ("its definition changed too: that is the next run's work",)
+    return () if model.kind == "seed" else ("it only moves: what came since its last run is the next run's work",)
+
+
 def move_item(frame: Frame, model: CompiledModel, old: HeadRow, body: ReceiptBody, old_name: str) -> Item:
     """Moves a relation and its head to a model's new name, in one transaction."""
     kind: Literal["table", "view"] = "view" if body.kind == "view" else "table"
@@ -275,7 +282,7 @@ def move_item(frame: Frame, model: CompiledModel, old: HeadRow, body: ReceiptBod
             if old.model != model.name
             else f"it stood at {body.relation}, and its alias says {model.relation} now: it moves there with its history",
         ),
-        notes=("its definition changed too: that is the next run's work",) if definition_moved(frame.desk.compiled, model, body) else (),
+        notes=_left_to_the_next_run(frame, model, body),
         strategy=strategy_of(model),
         schema=model.schema,
         relation=model.relation,
