@@ -175,6 +175,7 @@ def _receipts(
     there: set[str] = set()
     previous_of: dict[str, str | None] = {}
     strangers: dict[str, tuple[str, str]] = {}
+    altered: dict[str, str] = {}
     last = ""
     while True:
         query = (
@@ -188,12 +189,7 @@ def _receipts(
             previous_of[receipt] = previous
             last = receipt
             if digest("receipt", str(body).encode()) != receipt:
-                yield Mismatch(
-                    topic="receipts",
-                    subject=model,
-                    code="K706",
-                    because=f"receipt {receipt[:12]} was altered: its body is not that of its id",
-                )
+                altered[receipt] = model
                 continue
             try:
                 decoded = _BODY.decode(str(body))
@@ -216,6 +212,8 @@ def _receipts(
         if len(rows) < _BATCH:
             break
     behind = _behind(word.accepted, previous_of)
+    for receipt, model in altered.items():
+        yield _altered(receipt, model, word, behind)
     for receipt, (model, anchor_) in strangers.items():
         if receipt in behind:
             continue  # from before a person took the warehouse's word
@@ -240,6 +238,16 @@ def _receipts(
                 severity="warning",
                 because=f"receipt {receipt[:12]} of record {sequence} has no checkpoint yet",
             )
+
+
+def _altered(receipt: str, model: str, word: Word, behind: set[str]) -> Mismatch:
+    """One whose bytes are not those of its id. A person who took the warehouse's word let go of those that no head stood on then."""
+    because = f"receipt {receipt[:12]} was altered: its body is not that of its id"
+    _, sequence, _ = word.receipts.get(receipt, ("", word.accepted_sequence + 1, ""))
+    if sequence < word.accepted_sequence and receipt not in behind:
+        because += f"; record {word.accepted_sequence} took the warehouse's word without it"
+        return Mismatch(topic="receipts", subject=model, code="K706", severity="warning", because=because)
+    return Mismatch(topic="receipts", subject=model, code="K706", because=because)
 
 
 def _behind(accepted: set[str], previous_of: Mapping[str, str | None]) -> set[str]:
