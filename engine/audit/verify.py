@@ -75,6 +75,8 @@ class Word:
     accepted_sequence: int = 0
     accepted: set[str] = field(default_factory=set)
     """Receipts whose word was taken."""
+    accepted_last: set[str] = field(default_factory=set)
+    """Of them those of the last time."""
     let_go: set[str] = field(default_factory=set)
     """Receipts that `receipts compact` may have taken out of the warehouse: what was written before it, but for what stays."""
 
@@ -95,7 +97,8 @@ class Word:
                 self.closed[entry.subject] = entry.sequence
             case AcceptEvidence() as evidence:
                 self.accepted_sequence = entry.sequence
-                self.accepted |= {taken.head.receipt for taken in evidence.heads if taken.head.receipt is not None}
+                self.accepted_last = {taken.head.receipt for taken in evidence.heads if taken.head.receipt is not None}
+                self.accepted |= self.accepted_last
             case CompactEvidence() as evidence:
                 stay = {known.head.receipt for known in replay.fold.models.values()}.union(evidence.standing)
                 self.let_go |= {receipt for receipt, (_, _, anchor) in self.receipts.items() if anchor} - stay
@@ -212,8 +215,9 @@ def _receipts(
         if len(rows) < _BATCH:
             break
     behind = _behind(word.accepted, previous_of)
+    stood_on = _behind(word.accepted_last, previous_of)
     for receipt, model in altered.items():
-        yield _altered(receipt, model, word, behind)
+        yield _altered(receipt, model, word, stood_on)
     for receipt, (model, anchor_) in strangers.items():
         if receipt in behind:
             continue  # from before a person took the warehouse's word
@@ -240,11 +244,11 @@ def _receipts(
             )
 
 
-def _altered(receipt: str, model: str, word: Word, behind: set[str]) -> Mismatch:
+def _altered(receipt: str, model: str, word: Word, stood_on: set[str]) -> Mismatch:
     """One whose bytes are not those of its id. A person who took the warehouse's word let go of those that no head stood on then."""
     because = f"receipt {receipt[:12]} was altered: its body is not that of its id"
     _, sequence, _ = word.receipts.get(receipt, ("", word.accepted_sequence + 1, ""))
-    if sequence < word.accepted_sequence and receipt not in behind:
+    if sequence < word.accepted_sequence and receipt not in stood_on:
         because += f"; record {word.accepted_sequence} took the warehouse's word without it"
         return Mismatch(topic="receipts", subject=model, code="K706", severity="warning", because=because)
     return Mismatch(topic="receipts", subject=model, code="K706", because=because)
