@@ -10,7 +10,6 @@ import msgspec
 
 from interlock.engine.audit.replay import Replay
 from interlock.engine.audit.tape import Flaw, Read
-from interlock.engine.warehouse.duckdb import control
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.duckdb.write import fingerprint, fingerprint_of
@@ -144,7 +143,7 @@ def verify(word: Word, replay: Replay, flaws: Iterable[Flaw], reader: Reader, pr
     open_anchors = {anchor for anchor, attempt in fold.anchors.items() if not attempt.is_over}
     bodies: dict[str, ReceiptBody] = {}
     known_heads = {head.receipt for head in heads if head.receipt is not None}
-    seals = _query_seals(reader, project)
+    seals = reader.seals(project)
     before_accepted = {seal.run for seal in seals if seal.serial <= fold.serial_accepted}
     receipts = list(_receipts(reader, project, word, open_anchors, known_heads, before_accepted, bodies))
     counts["receipts"] = sum(isinstance(each, int) for each in receipts)
@@ -181,21 +180,18 @@ def _receipts(
     altered: dict[str, str] = {}
     last = ""
     while True:
-        query = (
-            f"SELECT receipt, model, run, attempt, previous, body FROM {control.RECEIPTS} "
-            f"WHERE project = $project AND receipt > $last ORDER BY receipt LIMIT {_BATCH}"
-        )
-        rows = reader.query(query, {"project": project, "last": last}) if reader.receipt_exists(project) else []
-        for receipt, model, run, _, previous, body in rows:
+        rows = reader.receipt_page(project, after=last, limit=_BATCH)
+        for row in rows:
+            receipt, model, run, previous = row.receipt, row.model, row.run, row.previous
             yield 1
             there.add(receipt)
             previous_of[receipt] = previous
             last = receipt
-            if digest("receipt", str(body).encode()) != receipt:
+            if digest("receipt", row.body) != receipt:
                 altered[receipt] = model
                 continue
             try:
-                decoded = _BODY.decode(str(body))
+                decoded = _BODY.decode(row.body)
             except msgspec.DecodeError as error:
                 yield Mismatch(topic="receipts", subject=model, code="K706", because=f"receipt {receipt[:12]} cannot be read: {error}")
                 continue
@@ -295,16 +291,8 @@ def _heads(
             yield Mismatch(topic="heads", subject=model, code="K709", because=because)
 
 
-def _query_seals(reader: Reader, project: str) -> list[SealRow]:
-    if reader.last_seal(project) is None:
-        return []  # the table itself may be gone
-    query = f"SELECT project, run, serial, tip, outcome, heads FROM {control.SEALS} WHERE project = $project ORDER BY serial"
-    rows = reader.query(query, {"project": project})
-    return [SealRow(project=row[0], run=row[1], serial=int(row[2]), tip=row[3], outcome=row[4], heads=row[5]) for row in rows]
-
-
 def _seals(
-    seals: list[SealRow],
+    seals: tuple[SealRow, ...],
     word: Word,
     since_close: Mapping[str, int],
     open_runs: set[str],

@@ -65,14 +65,12 @@ def _there(place: Site) -> _There:
     assert place.session is not None
     project, reader = place.ground.project.id, place.session.reader()
     try:
-        if not reader.receipt_exists(project):
-            return _There(frozenset(), frozenset(), frozenset())
-        altered = reader.query(control.ALTERED, {"project": project, "before": before("receipt")})
-        if altered:
-            receipt, model = altered[0]
+        altered = reader.altered_receipt(project, before("receipt"))
+        if altered is not None:
+            receipt, model = altered
             raise _unsound(place, f"the bytes of receipt {receipt[:12]} of `{model}` are not those of its id")
         heads = reader.heads(project)
-        receipts = frozenset(row[0] for row in reader.query(control.RECEIPT_IDS, {"project": project}))
+        receipts = reader.receipt_ids(project)
         for head in heads:
             if head.receipt is not None and head.receipt not in receipts:
                 raise _unsound(place, f"the head of `{head.model}` names receipt {head.receipt[:12]}, which is not there")

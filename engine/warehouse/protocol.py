@@ -166,8 +166,24 @@ class Reader(Protocol):
         """
         ...
 
+    def receipt_page(self, project: str, *, after: str, limit: int) -> tuple[ReceiptRow, ...]:
+        """So many receipts in the order of their ids, from behind one."""
+        ...
+
+    def receipt_ids(self, project: str) -> frozenset[str]:
+        """The ids of all receipts."""
+        ...
+
+    def altered_receipt(self, project: str, before: str) -> tuple[str, str] | None:
+        """A receipt whose id is not that of its body, and its model. `before`: what a receipt's bytes are preceded by in its digest."""
+        ...
+
     def receipt_exists(self, project: str) -> bool:
         """Whether any receipt of the project stands in the warehouse."""
+        ...
+
+    def seals(self, project: str) -> tuple[SealRow, ...]:
+        """All of them, by serial."""
         ...
 
     def last_seal(self, project: str) -> SealRow | None:

@@ -133,6 +133,35 @@ def test_seals_without_an_identity_are_there_all_the_same(books: Path, interlock
     assert {"topic": "seals", "count": 3} in verified["looked"]
 
 
+VERIFY, COMPACT = ("audit", "verify"), ("receipts", "compact", "--target", "dev", "--yes")
+
+
+@pytest.mark.parametrize(
+    ("act", "column"),
+    [
+        *((VERIFY, column) for column in ("receipt", "project", "model", "run", "attempt", "previous", "body")),
+        *((COMPACT, column) for column in ("receipt", "project", "model", "body")),
+    ],
+)
+def test_a_column_of_receipts_that_somebody_took_out_is_no_answer(
+    act: tuple[str, ...], column: str, books: Path, interlock: Command
+) -> None:
+    sql(
+        "DROP VIEW interlock.history",
+        "CREATE TABLE interlock.kept AS FROM interlock.receipts",
+        "DROP TABLE interlock.receipts",
+        f"CREATE TABLE interlock.receipts AS SELECT * EXCLUDE ({column}) FROM interlock.kept",
+    )(books)
+    answer = interlock(*act, "--project", str(books), exits=4)
+    assert [each["code"] for each in answer["findings"]] == ["K706"]
+
+
+def test_no_receipt_at_all_where_heads_name_them_stops_their_compaction(books: Path, interlock: Command) -> None:
+    sql("DELETE FROM interlock.receipts")(books)
+    answer = interlock(*COMPACT, "--project", str(books), exits=4)
+    assert [each["code"] for each in answer["findings"]] == ["K706"]
+
+
 @pytest.mark.parametrize("spoil", [without_last_run, with_a_forged_end])
 def test_the_chain_alone_shows_no_cut_and_no_forged_end(spoil: Spoil, books: Path) -> None:
     spoil(books)

@@ -257,7 +257,7 @@ def test_control_tables_that_somebody_changed_are_no_traceback_and_no_write(shop
             connection.execute(HANDS[hand].format(table=table, column=column))
         except duckdb.Error:
             pytest.skip("a key keeps a hand from that")
-    for command in ("plan", "run", "resume", "doctor", "status", "ledger accept-warehouse --yes"):
+    for command in ("plan", "audit verify", "receipts compact --yes", "run", "resume", "doctor", "status", "ledger accept-warehouse --yes"):
         answer = world.command(shop, *command.split())
         demand_coded(answer, (table, column, hand, command))
         if command == "run" and answer.exit:

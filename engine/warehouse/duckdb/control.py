@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from interlock.engine.warehouse.duckdb.quoting import control, relation, schema_name
 from interlock.engine.warehouse.protocol import CONTROL_SCHEMA, HeadMove, HeadRow, ReceiptRow, Row, Statement
@@ -166,12 +166,6 @@ COMPACT = Statement(
     text=f"DELETE FROM {RECEIPTS} WHERE project = $project AND receipt IN (SELECT unnest(CAST($receipts AS VARCHAR[])))",
 )
 """Receipts whose bodies the ledger holds: only a person's act does this."""
-
-RECEIPT_IDS: Final = f"SELECT receipt FROM {RECEIPTS} WHERE project = $project ORDER BY receipt"
-ALTERED: Final = (
-    f"SELECT receipt, model FROM {RECEIPTS} WHERE project = $project AND sha256(concat($before, body)) <> receipt ORDER BY receipt LIMIT 1"
-)
-"""A receipt whose id is not that of its body. `before`: what a receipt's bytes are preceded by in its digest."""
 
 _FORGET: tuple[Statement, ...] = tuple(
     Statement(role=f"forget_{name}", text=f"DELETE FROM {control(name)} WHERE project = $project") for name in TABLES

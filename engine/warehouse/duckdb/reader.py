@@ -49,6 +49,12 @@ AND json_extract_string(body, '$.token') IN (SELECT unnest(CAST($tokens AS VARCH
 SELECT receipt, model, run, attempt, previous, body FROM left_with AS earlier
 WHERE NOT EXISTS (FROM left_with AS later WHERE later.previous = earlier.receipt AND later.token = earlier.token) ORDER BY receipt"""
 _ANY_RECEIPT = f"SELECT 1 FROM {RECEIPTS} WHERE project = $project LIMIT 1"
+_PAGE = f"""SELECT receipt, model, run, attempt, previous, body FROM {RECEIPTS}
+WHERE project = $project AND receipt > $after ORDER BY receipt LIMIT $limit"""
+_IDS = f"SELECT receipt FROM {RECEIPTS} WHERE project = $project ORDER BY receipt"
+_ALTERED = f"""SELECT receipt, model FROM {RECEIPTS}
+WHERE project = $project AND sha256(concat($before, body)) <> receipt ORDER BY receipt LIMIT 1"""
+_SEALS = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project ORDER BY serial"
 _LAST_SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project ORDER BY serial DESC LIMIT 1"
 _SEAL = f"SELECT run, serial, tip, outcome, heads FROM {SEALS} WHERE project = $project AND run = $run"
 
@@ -59,10 +65,11 @@ _OF_SEALS = list[tuple[str, int, str, Literal["succeeded", "partial"], str]]
 _SHAPES: dict[str, Any] = {
     _IDENTITY: list[tuple[str, str, int]],
     **dict.fromkeys((_HEADS, _HEADS_OF), _OF_HEADS),
-    **dict.fromkeys((_RECEIPTS, _RECEIPT, _LEFT), _OF_RECEIPTS),
-    **dict.fromkeys((_LAST_SEAL, _SEAL), _OF_SEALS),
+    **dict.fromkeys((_RECEIPTS, _RECEIPT, _LEFT, _PAGE), _OF_RECEIPTS),
+    **dict.fromkeys((_SEALS, _LAST_SEAL, _SEAL), _OF_SEALS),
     _ANY_RECEIPT: list[tuple[int]],
-    _NO_HEADS: list[tuple[str]],
+    _ALTERED: list[tuple[str, str]],
+    **dict.fromkeys((_NO_HEADS, _IDS), list[tuple[str]]),
 }
 """What each question to a control table is answered with."""
 
@@ -155,17 +162,34 @@ class DuckDBReader:
             return ()  # another project's relations: no receipt need be looked at
         return tuple(_receipt(row) for row in self._control_rows("receipts", _LEFT, {"project": project, "tokens": unknown}))
 
+    def receipt_page(self, project: str, *, after: str, limit: int) -> tuple[ReceiptRow, ...]:
+        """So many receipts in the order of their ids, from behind one."""
+        return tuple(_receipt(row) for row in self._control_rows("receipts", _PAGE, {"project": project, "after": after, "limit": limit}))
+
+    def receipt_ids(self, project: str) -> frozenset[str]:
+        """The ids of all receipts."""
+        return frozenset(row[0] for row in self._control_rows("receipts", _IDS, {"project": project}))
+
+    def altered_receipt(self, project: str, before: str) -> tuple[str, str] | None:
+        """A receipt whose id is not that of its body, and its model. `before`: what a receipt's bytes are preceded by in its digest."""
+        rows = self._control_rows("receipts", _ALTERED, {"project": project, "before": before})
+        return (rows[0][0], rows[0][1]) if rows else None
+
     def receipt_exists(self, project: str) -> bool:
         """Whether any receipt of the project stands in the warehouse."""
         return bool(self._control_rows("receipts", _ANY_RECEIPT, {"project": project}))
 
+    def seals(self, project: str) -> tuple[SealRow, ...]:
+        """All of them, by serial."""
+        return tuple(_seal(project, row) for row in self._control_rows("seals", _SEALS, {"project": project}))
+
     def last_seal(self, project: str) -> SealRow | None:
         """The seal of the greatest serial."""
-        return _seal(project, self._control_rows("seals", _LAST_SEAL, {"project": project}))
+        return _only_seal(project, self._control_rows("seals", _LAST_SEAL, {"project": project}))
 
     def seal_of(self, project: str, run: str) -> SealRow | None:
         """The seal of one run."""
-        return _seal(project, self._control_rows("seals", _SEAL, {"project": project, "run": run}))
+        return _only_seal(project, self._control_rows("seals", _SEAL, {"project": project, "run": run}))
 
     def interrupt(self) -> None:
         """Interrupt a question that may be interrupted."""
@@ -290,8 +314,10 @@ def _not_ours(
     return WarehouseError(message, kind="permanent", scope="target", code="K706", remedy=remedy)
 
 
-def _seal(project: str, rows: list[Row]) -> SealRow | None:
-    if not rows:
-        return None
-    run, serial, tip, outcome, heads = rows[0]
+def _only_seal(project: str, rows: list[Row]) -> SealRow | None:
+    return _seal(project, rows[0]) if rows else None
+
+
+def _seal(project: str, row: Row) -> SealRow:
+    run, serial, tip, outcome, heads = row
     return SealRow(project=project, run=run, serial=serial, tip=tip, outcome=outcome, heads=heads)
