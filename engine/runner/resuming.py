@@ -63,9 +63,9 @@ def resume(
         demand(sight, ground.target.name)
         run = chosen(sight.fold, wanted)
         plan = run.plan or ""
-        own = left_by_runs(sight, run)
+        own = left_by_runs(sight, plan)
         is_done = scope_of(sight.fold, plan) <= own.keys()
-        if is_done and not run.is_open:
+        if is_done and not any(each.is_open for each in sight.fold.runs_of(plan)):
             raise _nothing(run)
         planned = Planned(id=plan, body=None, history=(), findings=(), said=())
         if not is_done:
@@ -146,11 +146,11 @@ def scope_of(fold: Fold, plan: str) -> set[str]:
     return {item.model for run in fold.runs_of(plan) if run.authorize is not None for item in run.authorize.scope}
 
 
-def left_by_runs(sight: Sight, run: RunFold) -> dict[str, str | None]:
-    """Receipts that runs of the plan left, by item: those on record, and those of attempts that died before their record."""
-    own = dict(sight.fold.checkpointed_by(run.plan or ""))
+def left_by_runs(sight: Sight, plan: str) -> dict[str, str | None]:
+    """Receipts that runs of a plan left, by item: those on record, and those of attempts that died before their record."""
+    own = dict(sight.fold.checkpointed_by(plan))
     heads = {head.model: head for head in sight.heads}
-    for attempt in run.open_attempts:
+    for attempt in (attempt for run in sight.fold.runs_of(plan) for attempt in run.open_attempts):
         model = attempt.model.partition(":")[0]
         body = sight.unexpected.get(model)
         if body is not None and body.anchor == attempt.anchor:

@@ -558,3 +558,21 @@ def test_a_first_run_killed_between_two_of_its_steps_is_finished_once(tmp_path: 
     demand(world.command(root, "run"), 0)
     ended_well(root)
     assert rows(root, "SELECT model, count(*) FROM interlock.receipts GROUP BY ALL ORDER BY ALL") == [("a", 1), ("b", 1)]
+
+
+@pytest.mark.parametrize("again", ["warehouse.commit.after:1", "warehouse.seal.commit.after:2"])
+def test_a_run_that_was_resumed_by_one_that_died_is_resumed_by_its_own_name(shop: Path, server: Server, again: str) -> None:
+    """What the second run left is of the same plan: the first is no less to be resumed for it, and neither stays open."""
+    assert server.give(shop, "run", fault="warehouse.commit.before:1:kill") == -9
+    assert server.give(shop, "resume", fault=f"{again}:kill") == -9
+    found = read(shop / "world.duckdb.interlock" / world.PROJECT)
+    assert isinstance(found, LedgerWhole)
+    *_, first, second = found.fold.runs
+    assert list(found.fold.open) == [second]
+    demand(world.command(shop, "resume", first), 0)
+    found = read(shop / "world.duckdb.interlock" / world.PROJECT)
+    assert isinstance(found, LedgerWhole)
+    assert not found.fold.open
+    assert rows(shop, "SELECT count(*), count(DISTINCT id) FROM main.a") == [(4, 4)]
+    assert rows(shop, "SELECT n FROM main.b") == [(4,)]
+    world.demand_sound(shop)
