@@ -329,7 +329,7 @@ OF_RESUMING = (
     of_runner(
         "resume has always something to do",
         "resuming",
-        "        if is_done and not run.is_open:\n            raise _nothing(run)\n",
+        "        if is_done and not any(each.is_open for each in sight.fold.runs_of(plan)):\n            raise _nothing(run)\n",
         "",
         *scenario("resume_refuses"),
     ),
@@ -513,7 +513,7 @@ OF_WRITING = (
     of_runner(
         "a mistyped path gets a lock file",
         "door",
-        '        if file_state(ground.target.location) == "missing" and not ground.directory.exists():',
+        '        if ground.database_state() == "missing" and not ground.directory.exists():',
         "        if False:",
         *scenario("mistyped_database"),
     ),
