@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from interlock.engine.compiler.compiled import CompiledModel
 from interlock.engine.planner.choice import Choice, Desk, columns_left, refuse
 from interlock.engine.planner.facts import same_columns
-from interlock.engine.warehouse.duckdb.dependents import Place, bindable, names_in
+from interlock.engine.planner.frame import new_columns
+from interlock.engine.warehouse.duckdb.dependents import Place, behind, names_in, place_in
+from interlock.engine.warehouse.duckdb.shadows import bindable, broken_by
 from interlock.engine.warehouse.protocol import RelationSeen
 from interlock.machines.actions import MAKES
+from interlock.machines.evidence import Column
 
 
 def made_again(desk: Desk, model: CompiledModel, choice: Choice, chosen: Mapping[str, Choice]) -> Choice:
@@ -35,52 +39,128 @@ def made_again(desk: Desk, model: CompiledModel, choice: Choice, chosen: Mapping
 
 
 def readers_of(desk: Desk, chosen: Mapping[str, Choice], gone: frozenset[str | None]) -> dict[str, tuple[RelationSeen, ...]]:
-    """By model that is made anew: the views to be bound again in its transaction.
+    """By model whose relation is made anew, or gets columns: the views to be bound in its transaction, which read it, also through others.
 
     A view that no model makes and that does not even bind now is somebody else's and decides nothing here; nor does one with a
-    token of `gone`, which this plan drops first. One of ours that does not bind before another model is there again is not asked
-    in the transaction, where it is shown to bind with all that this plan makes.
+    token of `gone`, which this plan drops first. What is read through a view that the plan makes anew is asked when that is made.
+    A view that cannot be bound before something else is made as well is not asked here either, where it is asked then, or is shown
+    to bind with all that this plan makes.
     """
-    strangers: dict[str, list[RelationSeen]] = {}
-    found: dict[str, list[RelationSeen]] = {}
-    standing = _standing(desk, chosen)
-    for name, choice in chosen.items():
-        if choice.action not in MAKES:
-            continue
-        model = desk.compiled.models[name]
-        found[name] = _ours(desk, model, standing)
-        for schema, view in desk.facts.dependents.get(_place(model), ()):
-            seen = desk.facts.catalog.find(schema, view)
-            if seen is not None and (seen.token is None or seen.token not in gone):
-                strangers.setdefault(name, []).append(seen)
-    if strangers:
-        views = [view for listed in strangers.values() for view in listed]
-        sound = bindable(desk.facts.catalog, views, {})
-        for name, listed in strangers.items():
-            found[name] += [view for view in listed if _of(view) in sound]
-    for name, waiting in _waiting(desk, chosen, found).items():
-        found[name] = [view for view in found[name] if view not in waiting]
-    return {name: tuple(sorted(views, key=lambda view: (view.schema, view.name))) for name, views in found.items() if views}
-
-
-def _waiting(desk: Desk, chosen: Mapping[str, Choice], readers: Mapping[str, list[RelationSeen]]) -> dict[str, list[RelationSeen]]:
-    """By model that is made anew: views that cannot be bound with it, since another model's relation is gone, and can once all are there."""
+    shaped = [name for name, choice in chosen.items() if _is_shaped(choice)]
+    if not shaped:
+        return {}
     models = desk.compiled.models
-    gone = {_place(model): model for name, model in models.items() if desk.facts.head(name).token is not None and desk.seen(model) is None}
-    if not gone:
+    strangers, ours = _strangers(desk, gone), _ours(desk, chosen)
+    readers = _by_place([*strangers, *ours])
+    found = {name: behind(_place(models[name]), readers) for name in shaped}
+    asked = {place: view for views in found.values() for place, view in views.items()}
+    foreign = [view for view, _ in strangers if place_in(view) in asked]
+    broken = frozenset(place_in(view) for view in foreign) - desk.bound(foreign)
+    found = {name: {place: view for place, view in views.items() if place not in broken} for name, views in found.items()}
+    kept = _without_waiting(desk, chosen, found, [*strangers, *ours])
+    return {name: tuple(sorted(views, key=lambda view: (view.schema, view.name))) for name, views in kept.items() if views}
+
+
+def _is_shaped(choice: Choice) -> bool:
+    return choice.action in MAKES or bool(choice.add_columns)
+
+
+_Reading: TypeAlias = tuple[RelationSeen, frozenset[Place]]
+"""A view, and what it reads directly."""
+
+
+def _by_place(reading: Iterable[_Reading]) -> dict[Place, list[RelationSeen]]:
+    found: dict[Place, list[RelationSeen]] = {}
+    for view, places in reading:
+        for place in places:
+            found.setdefault(place, []).append(view)
+    return found
+
+
+def _strangers(desk: Desk, gone: frozenset[str | None]) -> list[_Reading]:
+    """Views that no model makes, and that this plan does not drop."""
+    there = {seen for views in desk.facts.dependents.values() for seen in views}
+    views = [seen for place in sorted(there) if (seen := desk.facts.catalog.find(*place)) is not None]
+    return [(view, names_in(view)) for view in views if view.token is None or view.token not in gone]
+
+
+def _ours(desk: Desk, chosen: Mapping[str, Choice]) -> list[_Reading]:
+    """Views of the project that stand as they were left and are not made anew.
+
+    What a view's file says now counts only where it is selected and kept; else the text that stands tells.
+    """
+    found = []
+    for name, view in desk.compiled.models.items():
+        choice = chosen.get(name)
+        if view.kind != "view" or (choice is not None and choice.action in MAKES):
+            continue
+        seen, token = desk.seen(view), desk.facts.head(name).token
+        if seen is None or seen.kind != "view" or token is None or seen.token != token:
+            continue
+        is_kept = choice is not None and choice.action in ("no_op", "recheck")
+        found.append((seen, _read_directly(desk, view) if is_kept else names_in(seen)))
+    return found
+
+
+def _read_directly(desk: Desk, model: CompiledModel) -> frozenset[Place]:
+    """What a model reads, through ephemerals only."""
+    models = desk.compiled.models
+    found: set[Place] = set()
+    waiting = list(model.references)
+    while waiting:
+        read = models[waiting.pop()]
+        if read.kind == "ephemeral":
+            waiting += read.references
+        else:
+            found.add(_place(read))
+    return frozenset(found)
+
+
+def _without_waiting(
+    desk: Desk, chosen: Mapping[str, Choice], found: Mapping[str, dict[Place, RelationSeen]], standing: Sequence[_Reading]
+) -> dict[str, list[RelationSeen]]:
+    """By model: the views that can be bound with it. Others reach what is gone, or a view that is still of before.
+
+    One of these is asked in the transaction of what it waits for, where that comes after the model; else it is left out where it
+    is shown to bind once all is there.
+    """
+    models = desk.compiled.models
+    gone = _gone(desk)
+    if not any(found.values()):
         return {}
-    lacking = {_of(view): (view, lacks) for listed in readers.values() for view in listed if (lacks := _reached(desk, view) & gone.keys())}
+    made = {_place(models[name]): models[name] for name, choice in chosen.items() if choice.action in MAKES}
+    stale = [(seen, names_in(seen)) for model in made.values() if (seen := desk.seen(model)) is not None and seen.kind == "view"]
+    through = _by_place([*standing, *stale]) if stale else {}
+    lacking: dict[str, dict[Place, frozenset[Place]]] = {}
+    for name, views in found.items():
+        own = _place(models[name])
+        old = [place for place in behind(own, through) if place in made and place != own]
+        behind_old = {place: frozenset(view for view in old if place in behind(view, through)) for place in views} if old else {}
+        for place, view in views.items():
+            lacks = (_reached(desk, view) & gone.keys() if gone else frozenset()) - {own} | behind_old.get(place, frozenset())
+            if lacks:
+                lacking.setdefault(name, {})[place] = lacks
     if not lacking:
-        return {}
-    # What is gone is made again by its file, if not by this plan.
-    there = {place: columns_left(desk.facts.body(model.name)) or model.columns for place, model in gone.items()}
-    made = [models[name] for name, choice in chosen.items() if choice.action in MAKES]
-    there |= {_place(model): model.columns for model in made if model.kind != "snapshot"}
-    sound = bindable(desk.facts.catalog, [view for view, _ in lacking.values()], there)
-    return {
-        name: [view for place, (view, lacks) in lacking.items() if view in listed and place in sound and lacks - {_place(models[name])}]
-        for name, listed in readers.items()
-    }
+        return {name: list(views.values()) for name, views in found.items()}
+    there = {**gone, **{place: new_columns(model) for place, model in made.items()}}
+    asked = {place: found[name][place] for name, lacks in lacking.items() for place in lacks}
+    sound = bindable(desk.facts.catalog, list(asked.values()), there, desk.compiled.macros)
+
+    def waits(name: str, place: Place) -> bool:
+        lacks = lacking.get(name, {}).get(place)
+        if lacks is None:
+            return False
+        later = any(each in made and name in (*made[each].tables_read, *made[each].views_read) for each in lacks)
+        return place in sound or (later and lacks <= made.keys())
+
+    return {name: [view for place, view in views.items() if not waits(name, place)] for name, views in found.items()}
+
+
+def _gone(desk: Desk) -> dict[Place, tuple[Column, ...]]:
+    """Relations that somebody dropped by hand, and their columns: they are made again by their files, if not by this plan."""
+    models = desk.compiled.models
+    gone = [model for name, model in models.items() if desk.facts.head(name).token is not None and desk.seen(model) is None]
+    return {_place(model): columns_left(desk.facts.body(model.name)) or model.columns for model in gone}
 
 
 def _reached(desk: Desk, view: RelationSeen) -> frozenset[Place]:
@@ -96,50 +176,32 @@ def _reached(desk: Desk, view: RelationSeen) -> frozenset[Place]:
     return frozenset(found)
 
 
-def _of(view: RelationSeen) -> Place:
-    return (view.schema.lower(), view.name.lower())
-
-
-def _standing(desk: Desk, chosen: Mapping[str, Choice]) -> list[tuple[str, RelationSeen, bool]]:
-    """Views of the project that stand as they were left and are not made anew: name, what stands, whether it is as its file says."""
-    found = []
-    for name, view in desk.compiled.models.items():
-        choice = chosen.get(name)
-        if view.kind != "view" or (choice is not None and choice.action in MAKES):
-            continue
-        seen, token = desk.seen(view), desk.facts.head(name).token
-        if seen is not None and seen.kind == "view" and token is not None and seen.token == token:
-            found.append((name, seen, choice is not None and choice.action in ("no_op", "recheck")))
-    return found
-
-
-def _ours(desk: Desk, model: CompiledModel, standing: Iterable[tuple[str, RelationSeen, bool]]) -> list[RelationSeen]:
-    """Of these the readers of a model. What a view's file says now counts only where it is selected and kept; else the text that stands tells."""
-    children = frozenset(desk.compiled.children.get(model.name, ()))
-    return [seen for name, seen, is_kept in standing if name in children or (not is_kept and _names(seen, model))]
-
-
-def _names(view: RelationSeen, model: CompiledModel) -> bool:
-    return model.relation.lower() in (view.text or "").lower() and _place(model) in names_in(view)
-
-
 def broken_views(
     desk: Desk, chosen: Mapping[str, Choice], readers: Mapping[str, tuple[RelationSeen, ...]], orphans: frozenset[str | None]
 ) -> dict[str, Choice]:
-    """Models that are refused, since a view that reads them would break by their new columns."""
+    """Models that are refused, since a view that reads them is shown to break by their new columns.
+
+    Of a view that cannot be asked beforehand, since it reads files or what else the warehouse has, the transaction tells.
+    """
+    models = desk.compiled.models
+    changed = {_place(models[name]): columns for name, choice in chosen.items() if (columns := _new_shape(desk, models[name], choice))}
+    if not changed:
+        return {}
+    gone = _gone(desk)
     refused = {}
     for name, views in readers.items():
-        model = desk.compiled.models[name]
-        seen = desk.seen(model)
-        columns = model.columns
-        if model.kind == "snapshot" or chosen[name].action == "create" or seen is None or same_columns(seen.columns, columns):
+        model = models[name]
+        if _place(model) not in changed:
             continue
-        sound = bindable(desk.facts.catalog, views, {_place(model): columns})
-        broken = [view for view in views if _of(view) not in sound]
+        # What it reads is made before it.
+        before = {_place(model), *(_place(models[read]) for read in (*model.tables_read, *model.views_read))}
+        new = {place: changed[place] for place in before & changed.keys()}
+        broken = broken_by(desk.facts.catalog, views, gone, new, desk.compiled.macros)
         if broken:
-            named = ", ".join(f"{view.schema}.{view.name}" for view in broken)
+            told = [view for view in views if place_in(view) in broken]
+            named = ", ".join(f"{view.schema}.{view.name}" for view in told)
             because = f"with its new columns it would break {named}, which this plan does not make anew"
-            if all(view.token is not None and view.token in orphans for view in broken):
+            if all(view.token is not None and view.token in orphans for view in told):
                 remedy = "no model makes them any more: `--drop-orphans` drops them first, or change them by hand"
             else:
                 remedy = "select those views too, change them first, or drop them"
@@ -147,18 +209,22 @@ def broken_views(
     return refused
 
 
-def readers_left(
-    desk: Desk, model: CompiledModel, old: Place, chosen: Mapping[str, Choice], gone: frozenset[str | None]
-) -> tuple[str, ...]:
-    """Views that would read nothing once the relation at `old` has the model's name; those with a token of `gone` are dropped anyway."""
-    places = desk.facts.dependents.get(old, ())
-    strangers = [seen for place in places if (seen := desk.facts.catalog.find(*place)) is not None and seen.token not in gone]
-    sound = bindable(desk.facts.catalog, strangers, {}) if strangers else frozenset()
-    left = [
-        *_ours(desk, model, _standing(desk, chosen)),
-        *(view for view in strangers if _of(view) in sound),
-    ]
-    return tuple(sorted(f"{view.schema}.{view.name}" for view in left))
+def _new_shape(desk: Desk, model: CompiledModel, choice: Choice) -> tuple[Column, ...] | None:
+    """The columns that its relation will have, where these are others than it has."""
+    seen = desk.seen(model)
+    if seen is None or not _is_shaped(choice):
+        return None
+    columns = (*seen.columns, *choice.add_columns) if choice.add_columns else new_columns(model)
+    return None if same_columns(seen.columns, columns) else columns
+
+
+def readers_left(desk: Desk, old: Place, chosen: Mapping[str, Choice], gone: frozenset[str | None]) -> tuple[str, ...]:
+    """Views that would read nothing once the relation at `old` has another name; those with a token of `gone` are dropped anyway."""
+    strangers = [view for view, reads in _strangers(desk, gone) if old in reads]
+    sound = desk.bound(strangers)
+    # A text that stands names the old place, whatever the file of its model means by now.
+    ours = [view for view, _ in _ours(desk, chosen) if old in names_in(view)]
+    return tuple(sorted(f"{view.schema}.{view.name}" for view in (*ours, *(view for view in strangers if place_in(view) in sound))))
 
 
 def _place(model: CompiledModel) -> Place:

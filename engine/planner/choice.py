@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,6 +11,7 @@ from interlock.engine.planner.facts import Facts
 from interlock.engine.planner.plan import Action, Options, Refusal
 from interlock.engine.planner.recovery import ModelRow
 from interlock.engine.project.project import ModelFile
+from interlock.engine.warehouse.duckdb.dependents import Place
 from interlock.engine.warehouse.duckdb.parser import canonical_of
 from interlock.engine.warehouse.protocol import RelationSeen
 from interlock.engine.warehouse.target import TargetConfig
@@ -48,6 +49,8 @@ class Desk:
     options: Options
     target: TargetConfig
     selected: frozenset[str]
+    bound: Callable[[Sequence[RelationSeen]], frozenset[Place]]
+    """Which of some views bind in the warehouse as it is. It is asked only where something that they read changes."""
     orphans: frozenset[str | None] = frozenset()
     """Tokens of relations that no model makes any more."""
     leaving: frozenset[str | None] = frozenset()

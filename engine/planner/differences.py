@@ -9,8 +9,8 @@ from interlock.engine.planner.edits import AGAIN, Texts, edited
 from interlock.engine.planner.facts import same_columns
 from interlock.engine.planner.plan import Item, PlanBody, UpstreamPin
 from interlock.engine.project.project import Project
-from interlock.engine.warehouse.duckdb.dependents import Place, bindable, names_in
-from interlock.engine.warehouse.protocol import Catalog, HeadRow
+from interlock.engine.warehouse.duckdb.dependents import Place, names_in, place_in
+from interlock.engine.warehouse.protocol import Catalog, HeadRow, RelationSeen
 from interlock.engine.warehouse.target import TargetConfig
 from interlock.machines.actions import KEEPS, MAKES
 from interlock.machines.evidence import Column, Difference, Missing
@@ -31,6 +31,8 @@ class Now(Record, frozen=True, kw_only=True, forbid_unknown_fields=True):
     heads: dict[str, HeadRow]
     sources: dict[str, tuple[Column, ...]]
     """Observed columns of the plan's sources; one that cannot be read is not among them."""
+    bound: frozenset[Place]
+    """Of the views that read what the plan drops or gives another name: those that bind now."""
     runs: dict[str, str] = {}
     """By receipt of a head that moved since the plan: the run that left it, where that is known."""
 
@@ -170,30 +172,52 @@ def _item(item: Item, now: Now) -> list[Difference]:
     return found
 
 
-def _views_since(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[Difference]:
-    """Views that came since the plan, and read what it drops or gives another name: they would break."""
-    leaves: dict[Place, str] = {}
-    for item in body.items:
-        if item.model in own or item.action not in ("drop", "move"):
-            continue
-        stands = (
-            next((each for each in now.catalog.relations.values() if each.token == item.token), None) if item.action == "move" else None
-        )
-        schema, name = (item.schema, item.relation) if stands is None else (stands.schema, stands.name)
-        if item.action == "drop" or (stands is not None and name.lower() != item.relation.lower()):
-            leaves[schema.lower(), name.lower()] = f"{schema}.{name}"
+def views_since(body: PlanBody, catalog: Catalog, own: Mapping[str, str | None]) -> list[tuple[RelationSeen, frozenset[Place]]]:
+    """Views that the plan does not handle and that read what it drops or gives another name, each with what of that it reads.
+
+    Args:
+        body: the plan.
+        catalog: as it is now.
+        own: receipts that runs of this plan have left, by model: what those did is done.
+    """
+    leaves = _leaves(body, catalog, own)
     if not leaves:
         return []
     changes = MAKES | {"drop", "move"}
     handled = {(item.schema.lower(), item.relation.lower()) for item in body.items if item.action in changes}
-    views = [view for place, view in now.catalog.relations.items() if view.kind == "view" and place not in {*handled, *leaves}]
-    reading = [(view, names_in(view) & leaves.keys()) for view in views]
-    sound = bindable(now.catalog, [view for view, read in reading if read], {})  # one that is broken already decides nothing
+    views = [view for place, view in catalog.relations.items() if view.kind == "view" and place not in {*handled, *leaves}]
+    return [(view, read) for view in views if (read := names_in(view) & leaves)]
+
+
+def _leaves(body: PlanBody, catalog: Catalog, own: Mapping[str, str | None]) -> frozenset[Place]:
+    found: set[Place] = set()
+    for item in body.items:
+        if item.model in own or item.action not in ("drop", "move"):
+            continue
+        place = (item.schema.lower(), item.relation.lower())
+        if item.action == "drop":
+            found.add(place)
+        else:
+            stands = next((at for at, each in catalog.relations.items() if each.token == item.token), place)
+            found |= {stands} - {place}
+    return frozenset(found)
+
+
+def _views_since(body: PlanBody, now: Now, own: Mapping[str, str | None]) -> list[Difference]:
+    """Views that came since the plan, and would break by it. One that is broken already decides nothing."""
     return [
-        Difference(code="P420", subject=leaves[each], planned="no view reads it", found=f"{view.schema}.{view.name} reads it", remedy=AGAIN)
-        for view, read in reading
-        for each in sorted(read)
-        if (view.schema.lower(), view.name.lower()) in sound
+        Difference(
+            code="P420",
+            subject=f"{now.catalog.relations[place].schema}.{now.catalog.relations[place].name}"
+            if place in now.catalog.relations
+            else ".".join(place),
+            planned="no view reads it",
+            found=f"{view.schema}.{view.name} reads it",
+            remedy=AGAIN,
+        )
+        for view, read in views_since(body, now.catalog, own)
+        if place_in(view) in now.bound
+        for place in sorted(read)
     ]
 
 

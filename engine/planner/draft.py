@@ -28,6 +28,7 @@ from interlock.engine.planner.statements import is_guarded
 from interlock.engine.planner.upstreams import moved_upstream
 from interlock.engine.project.project import Project
 from interlock.engine.warehouse.duckdb import control, write
+from interlock.engine.warehouse.duckdb.dependents import Place
 from interlock.engine.warehouse.duckdb.quoting import relation
 from interlock.engine.warehouse.protocol import RelationSeen, Statement
 from interlock.engine.warehouse.target import TargetConfig
@@ -58,6 +59,7 @@ def draft(
     as_of: str,
     moment: datetime,
     identity: Identity,
+    bound: Callable[[Sequence[RelationSeen]], frozenset[Place]],
     reads_all: Callable[[Sequence[str]], dict[str, tuple[str, ...]]] = lambda _: {},
 ) -> PlanBody:
     """The body of the plan.
@@ -72,10 +74,11 @@ def draft(
         as_of: the plan's time as text.
         moment: the same, as a time.
         identity: which ledger and warehouse it is for.
+        bound: which of some views bind in the warehouse as it is.
         reads_all: of models that are extended, what they read whole all the same. It decides nothing, and is noted.
     """
     selected = frozenset(selection.models)
-    desk = Desk(compiled=compiled, facts=facts, options=options, target=target, selected=selected)
+    desk = Desk(compiled=compiled, facts=facts, options=options, target=target, selected=selected, bound=bound)
     items: list[Item] = []
     changing: dict[str, Changing] = {}
     planned: set[str] = set()

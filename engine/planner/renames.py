@@ -42,7 +42,7 @@ def moved(frame: Frame, model: CompiledModel, move: Move, chosen: Mapping[str, C
         because = f"{model.schema}.{model.relation} is there already, and {body.relation} cannot take its name"
         return build(frame, model, refuse("P424", because, _to_free(frame.desk, standing)))
     place = (schema.lower(), name.lower())
-    left = readers_left(frame.desk, model, place, chosen, gone) if name.lower() != model.relation.lower() else ()
+    left = readers_left(frame.desk, place, chosen, gone) if name.lower() != model.relation.lower() else ()
     if left:
         because = f"{body.relation} is read by {', '.join(left)}, which would break under its new name"
         return build(frame, model, refuse("P420", because, "select those views too, change them first, or drop them"))

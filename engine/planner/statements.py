@@ -43,7 +43,7 @@ def statements_of(
     statements += _look(frame, model, choice, rel, cursor, body, old, extends=extends)
     if old is not None:
         statements.append(extend.unstage())
-    if choice.action in MAKES:
+    if choice.action in MAKES or choice.add_columns:
         statements += _bind_dependents(frame, model)
     if token is not None:
         statements.append(write.comment(relation_kind(model), rel, model.description, token))

@@ -15,7 +15,7 @@ from interlock.engine.clock import moment as moment_of
 from interlock.engine.clock import stamp
 from interlock.engine.compiler.semantics import SEMANTICS_VERSION
 from interlock.engine.diagnostics import Diagnostic, Refused
-from interlock.engine.planner.differences import Now, differences, moved_receipts
+from interlock.engine.planner.differences import Now, differences, moved_receipts, views_since
 from interlock.engine.planner.edits import Texts
 from interlock.engine.planner.observe import Unreadable, read_bodies
 from interlock.engine.planner.plan import PlanBody
@@ -32,6 +32,7 @@ from interlock.engine.runner.selection import Request
 from interlock.engine.runner.settle import Settled, settle_all
 from interlock.engine.runner.site import Site, site
 from interlock.engine.runner.texts import texts_now
+from interlock.engine.warehouse.duckdb.dependents import bound_now
 from interlock.engine.warehouse.duckdb.files import remove_empty
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.duckdb.session import DuckDBSession, refusal
@@ -277,6 +278,7 @@ def now_of(ground: Ground, body: PlanBody, sight: Sight, reader: Reader) -> Now:
         catalog=catalog,
         heads=heads,
         sources=sources,
+        bound=bound_now(reader, [view for view, _ in views_since(body, catalog, {})]),
         runs={receipt: row.run for receipt, row in reader.receipts(ground.project.id, moved).items()} if moved else {},
     )
 

@@ -27,9 +27,10 @@ from interlock.engine.runner.binding import bind, unreadable
 from interlock.engine.runner.ground import Ground, stop_on_errors
 from interlock.engine.runner.selection import Request
 from interlock.engine.runner.texts import is_as_planned, texts_of
+from interlock.engine.warehouse.duckdb.dependents import Place, bound_now
 from interlock.engine.warehouse.duckdb.session import KNOWN_WRONG, refusal
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
-from interlock.engine.warehouse.protocol import Reader, WarehouseError
+from interlock.engine.warehouse.protocol import Reader, RelationSeen, WarehouseError
 from interlock.machines.evidence import CompileEvidence, Finding, ReceiptBody, SealEvidence, Transition
 from interlock.machines.plan import Plan
 from interlock.machines.records import Record, canonical, digest, digest_of
@@ -107,6 +108,12 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
         except WarehouseError as error:
             raise _unobserved(error) from error
 
+    def binding(views: Sequence[RelationSeen]) -> frozenset[Place]:
+        try:
+            return bound_now(reader, views)
+        except WarehouseError as error:
+            raise _unobserved(error) from error
+
     body = draft(
         project=ground.project,
         target=ground.target,
@@ -122,6 +129,7 @@ def _plan_with(ground: Ground, request: Request, sight: Sight, reader: Reader, m
             serial=fold.serial,
             accepted=fold.accepted_sequence,
         ),
+        bound=binding,
         reads_all=costly,
     )
     plan_id = digest_of("plan", body)

@@ -51,7 +51,10 @@ def test_a_name_without_schema_is_looked_for_in_the_schema_of_the_view_too(tmp_p
     assert names_in(stored(tmp_path, "s.v", "SELECT * FROM u")) == {("main", "u"), ("s", "u")}
 
 
-@pytest.mark.parametrize("name", ['"one AS other"', 'v ("one AS other")', '"one as other" ("two As three")', '"a AS SELECT 1 AS b"'])
+@pytest.mark.parametrize(
+    "name",
+    ['"one AS other"', 'v ("one AS other")', '"one as other" ("two As three")', '"a AS SELECT 1 AS b"', '"ßßß ﬁ ŉ"', '"ŉŉŉ AS x" ("ﬃ")'],
+)
 def test_no_word_in_a_name_hides_what_the_view_reads(name: str, tmp_path: Path) -> None:
     view = stored(tmp_path, name, "SELECT i FROM t")
     assert select_of(view).startswith("SELECT i")
