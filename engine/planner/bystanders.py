@@ -39,8 +39,9 @@ def made_again(desk: Desk, model: CompiledModel, choice: Choice, chosen: Mapping
 
 
 def readers_of(desk: Desk, chosen: Mapping[str, Choice], gone: frozenset[str | None]) -> dict[str, tuple[RelationSeen, ...]]:
-    """By model whose relation is made anew, or gets columns: the views to be bound in its transaction, which read it, also through others.
+    """By model whose relation is made anew, or gets columns: the views to be bound in its transaction, which read it.
 
+    Those that read it through others are among them where its columns are not what they were: else what is between stays as it is.
     A view that no model makes and that does not even bind now is somebody else's and decides nothing here; nor does one with a
     token of `gone`, which this plan drops first. What is read through a view that the plan makes anew is asked when that is made.
     A view that cannot be bound before something else is made as well is not asked here either, where it is asked then, or is shown
@@ -52,13 +53,21 @@ def readers_of(desk: Desk, chosen: Mapping[str, Choice], gone: frozenset[str | N
     models = desk.compiled.models
     strangers, ours = _strangers(desk, gone), _ours(desk, chosen)
     readers = _by_place([*strangers, *ours])
-    found = {name: behind(_place(models[name]), readers) for name in shaped}
+    found = {name: _asked_with(desk, models[name], chosen[name], readers) for name in shaped}
     asked = {place: view for views in found.values() for place, view in views.items()}
     foreign = [view for view, _ in strangers if place_in(view) in asked]
     broken = frozenset(place_in(view) for view in foreign) - desk.bound(foreign)
     found = {name: {place: view for place, view in views.items() if place not in broken} for name, views in found.items()}
     kept = _without_waiting(desk, chosen, found, [*strangers, *ours])
     return {name: tuple(sorted(views, key=lambda view: (view.schema, view.name))) for name, views in kept.items() if views}
+
+
+def _asked_with(
+    desk: Desk, model: CompiledModel, choice: Choice, readers: Mapping[Place, Sequence[RelationSeen]]
+) -> dict[Place, RelationSeen]:
+    if desk.seen(model) is None or _new_shape(desk, model, choice) is not None:
+        return behind(_place(model), readers)
+    return {place_in(view): view for view in readers.get(_place(model), ())}
 
 
 def _is_shaped(choice: Choice) -> bool:
