@@ -17,7 +17,7 @@ from interlock.engine.ledger.durable import set_aside
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole
 from interlock.engine.ledger.writer import LedgerError
 from interlock.engine.planner.facts import head_of
-from interlock.engine.planner.observe import UNSOUND, Unreadable, read_bodies, read_sound, strays_in
+from interlock.engine.planner.observe import UNSOUND, read_sound, strays_in
 from interlock.engine.planner.plan import Options
 from interlock.engine.results import ActResult, Confirm
 from interlock.engine.runner import genesis
@@ -305,14 +305,13 @@ def _ours(place: Site) -> tuple[list[RelationSeen], list[str], list[str]]:
     try:
         catalog: Catalog = reader.catalog()
         heads = reader.heads(place.ground.project.id)
-        bodies = read_bodies(reader, place.ground.project.id, heads)
+        # A reset must work where receipts cannot be read; what it leaves is named by its comment.
+        bodies, _ = read_sound(reader, place.ground.project.id, heads)
         # A head that somebody changed may name the token of another project's relation.
         heads = tuple(taken(head, bodies.get(head.model), catalog) for head in heads)
         strays = strays_in(reader, place.ground.project.id, catalog, heads)
     except WarehouseError as error:
         raise refusal(error, subject=place.ground.target.name) from error
-    except Unreadable:
-        strays = {}  # a reset must work where receipts cannot be read; what it leaves is named by its comment
     finally:
         reader.close()
     tokens = {head.token: head.model for head in heads if head.token is not None}

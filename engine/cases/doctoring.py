@@ -12,7 +12,7 @@ from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.ledger.places import lock_path
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerUnreadable, LedgerWhole, read
 from interlock.engine.outcome import exit_of, is_untrusted
-from interlock.engine.planner.observe import UNSOUND, Unreadable, read_bodies
+from interlock.engine.planner.observe import UNSOUND, read_sound
 from interlock.engine.results import Diagnosis, DoctorResult
 from interlock.engine.runner.authority import Sight, look
 from interlock.engine.runner.ground import Ground
@@ -141,13 +141,12 @@ def _receipts(ground: Ground, sight: Sight, reader: Reader | None) -> Diagnosis:
         return _unknown("receipts", "the control tables cannot be read", "restore the database from a backup")
     heads = [head for head in sight.heads if head.receipt is not None]
     try:
-        bodies = read_bodies(reader, ground.project.id, heads)
-    except (WarehouseError, Unreadable) as error:
-        remedy = error.remedy if isinstance(error, WarehouseError) else UNSOUND.replace("TARGET", ground.target.name)
-        return Diagnosis(check="receipts", answer="fail", said=f"a receipt cannot be read: {error}", code="K706", remedy=remedy)
-    lost = sorted(head.model for head in heads if head.model not in bodies)
-    if lost:
-        said = f"the receipt of {', '.join(f'`{name}`' for name in lost[:5])} is not there"
+        _, unsound = read_sound(reader, ground.project.id, heads)
+    except WarehouseError as error:
+        return Diagnosis(check="receipts", answer="fail", said=f"receipts cannot be read: {error}", code="K706", remedy=error.remedy)
+    if unsound:
+        first = list(unsound.values())[:5]
+        said = "; ".join((*first, *([f"and {len(unsound) - len(first)} more"] if len(unsound) > len(first) else ())))
         return Diagnosis(check="receipts", answer="fail", said=said, code="K706", remedy=UNSOUND.replace("TARGET", ground.target.name))
     return _passed("receipts", f"{len(heads)} heads, each with its receipt as it was written")
 

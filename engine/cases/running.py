@@ -13,7 +13,7 @@ from interlock.engine.diagnostics import Diagnostic, Outcome
 from interlock.engine.ledger.places import ledger_directory
 from interlock.engine.planner.plan import Item, PlanBody
 from interlock.engine.results import ModelResult, Progress, RunResult
-from interlock.engine.runner.apply import Applied, compared, now_of, run
+from interlock.engine.runner.apply import Applied, bodies_for, compared, now_of, run
 from interlock.engine.runner.authority import demand, look
 from interlock.engine.runner.bench import Attempt, InDoubt, Refuse
 from interlock.engine.runner.door import Door
@@ -273,6 +273,7 @@ def diff_of(ground: Ground, plan_id: str) -> tuple[str, tuple[Difference, ...]]:
         demand(sight, ground.target.name)
         try:
             now = now_of(ground, planned.body, sight, reader)
+            bodies_for(ground, planned, sight, reader)
         except WarehouseError as error:
             raise refusal(error, subject=ground.target.name) from error
     own = sight.fold.checkpointed_by(planned.id)

@@ -57,7 +57,21 @@ def body_of(row: ReceiptRow) -> ReceiptBody:
 
 
 def read_bodies(reader: Reader, project: str, heads: Iterable[HeadRow]) -> dict[str, ReceiptBody]:
-    """Bodies of head receipts, by model, in one query. A head whose receipt is not there has no body.
+    """Bodies of head receipts, by model, in one query: of every head that names one.
+
+    Raises:
+        Unreadable: a receipt is not there, was altered, cannot be read, or is of another model than the head that names it.
+    """
+    named = list(heads)
+    bodies = read_there(reader, project, named)
+    for head in named:
+        if head.receipt is not None and head.model not in bodies:
+            raise Unreadable(_lost(head.model, head.receipt))
+    return bodies
+
+
+def read_there(reader: Reader, project: str, heads: Iterable[HeadRow]) -> dict[str, ReceiptBody]:
+    """As `read_bodies`, but a head whose receipt is not there has no body. For those who say themselves what that means.
 
     Raises:
         Unreadable: a receipt was altered, cannot be read, or is of another model than the head that names it.
@@ -65,6 +79,10 @@ def read_bodies(reader: Reader, project: str, heads: Iterable[HeadRow]) -> dict[
     named = {head.model: head.receipt for head in heads if head.receipt is not None}
     rows = reader.receipts(project, tuple(dict.fromkeys(named.values())))
     return {model: _body_for(model, rows[receipt]) for model, receipt in named.items() if receipt in rows}
+
+
+def _lost(model: str, receipt: str) -> str:
+    return f"the head of `{model}` names receipt {receipt[:12]}, which is not there"
 
 
 def _body_for(model: str, row: ReceiptRow) -> ReceiptBody:
@@ -81,7 +99,7 @@ def read_sound(reader: Reader, project: str, heads: Iterable[HeadRow]) -> tuple[
     unsound: dict[str, str] = {}
     for model, receipt in sorted(named.items()):
         if receipt not in rows:
-            unsound[model] = f"the head of `{model}` names receipt {receipt[:12]}, which is not there"
+            unsound[model] = _lost(model, receipt)
             continue
         try:
             bodies[model] = _body_for(model, rows[receipt])
@@ -162,11 +180,6 @@ def look(
     by_model = {head.model: head for head in heads}
     wanted = _models_looked_at(compiled, selected, by_model, options) | _in_the_way(compiled, selected, by_model, catalog)
     bodies = read_bodies(reader, project, (by_model[name] for name in sorted(wanted) if name in by_model)) if reader is not None else {}
-    for name in sorted(wanted & by_model.keys()):
-        receipt = by_model[name].receipt
-        if reader is not None and receipt is not None and name not in bodies:
-            message = f"the head of `{name}` names receipt {receipt[:12]}, which is not there"
-            raise Unreadable(message)
     sources = _sources_of(compiled, selected)
     cursors: dict[str, CursorFacts] = {}
     unanswered: dict[str, str] = {}

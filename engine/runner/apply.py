@@ -37,7 +37,7 @@ from interlock.engine.warehouse.duckdb.files import remove_empty
 from interlock.engine.warehouse.duckdb.session import VERSION as ENGINE
 from interlock.engine.warehouse.duckdb.session import DuckDBSession, refusal
 from interlock.engine.warehouse.protocol import Reader, WarehouseError
-from interlock.machines.evidence import AuthorityFinding, Difference
+from interlock.machines.evidence import AuthorityFinding, Difference, ReceiptBody
 
 
 @dataclass(slots=True, kw_only=True)
@@ -283,6 +283,25 @@ def now_of(ground: Ground, body: PlanBody, sight: Sight, reader: Reader) -> Now:
     )
 
 
+def bodies_for(ground: Ground, planned: Planned, sight: Sight, reader: Reader) -> dict[str, ReceiptBody]:
+    """What the heads' receipts say of all that a plan touches or reads, by model.
+
+    Each is read and checked once a command: for a plan that was made just now, by its making.
+
+    Raises:
+        Refused: K706, a receipt is not what its head names.
+        WarehouseError: there was no answer.
+    """
+    assert planned.body is not None
+    wanted = {name for item in planned.body.items for name in (item.head_model, item.renamed_from, *item.reads) if name is not None}
+    standing = [head for head in sight.heads if head.model in wanted]
+    bodies = {head.model: planned.receipts[head.receipt] for head in standing if head.receipt in planned.receipts}
+    try:
+        return bodies | read_bodies(reader, ground.project.id, [head for head in standing if head.model not in bodies])
+    except Unreadable as error:
+        raise unreadable(str(error), ground.target.name) from error
+
+
 def carry_on(
     place: Site,
     planned: Planned,
@@ -313,16 +332,9 @@ def carry_on(
     reader = session.reader()
     try:
         catalog = reader.catalog()
-        wanted = {name for item in body.items for name in (item.head_model, item.renamed_from, *item.reads) if name is not None}
-        heads = {head.model: head for head in sight.heads}
-        standing = [head for name, head in heads.items() if name in wanted]
-        # Each is read and checked once a command: for a plan that was made just now, by its making.
-        bodies = {head.model: planned.receipts[head.receipt] for head in standing if head.receipt in planned.receipts}
-        bodies |= read_bodies(reader, ground.project.id, [head for head in standing if head.model not in bodies])
+        bodies = bodies_for(ground, planned, sight, reader)
     except WarehouseError as error:
         raise refusal(error, subject=ground.target.name) from error
-    except Unreadable as error:
-        raise unreadable(str(error), ground.target.name) from error
     finally:
         reader.close()
     sealed = load(ground.directory, planned.id, {}).body
@@ -342,7 +354,7 @@ def carry_on(
         done=frozenset(sight.fold.checkpointed_by(planned.id)) if continues is not None else frozenset(),
         review=review,
         catalog=catalog,
-        heads=heads,
+        heads={head.model: head for head in sight.heads},
         bodies=bodies,
         attempt_number=lambda key: sight.fold.attempt_number(planned.id, key),
         serial=sight.fold.serial,

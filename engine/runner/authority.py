@@ -11,7 +11,7 @@ from interlock.engine.diagnostics import Diagnostic, Refused
 from interlock.engine.ledger.fold import Fold
 from interlock.engine.ledger.reader import LedgerAbsent, LedgerBroken, LedgerRead, LedgerUnreadable, LedgerWhole, read
 from interlock.engine.ledger.since_seal import read_since_seal
-from interlock.engine.planner.observe import UNSOUND, Unreadable, read_bodies
+from interlock.engine.planner.observe import UNSOUND, Unreadable, read_there
 from interlock.engine.planner.recovery import HeadsState, IdentityState, LedgerState, ModelLedger, authority_row
 from interlock.engine.runner.heads import heads_in_words, heads_state
 from interlock.engine.warehouse.protocol import HeadRow, Identity, Reader, WarehouseError
@@ -79,7 +79,7 @@ def _seen(ledger: LedgerRead, project: str, reader: Reader | None) -> Sight:
             heads = reader.heads(project)
             seal = reader.last_seal(project)
             strangers = [head for head in heads if head.receipt != fold.head(head.model).receipt]
-            unexpected = read_bodies(reader, project, strangers)
+            unexpected = read_there(reader, project, strangers)
         except WarehouseError as error:
             if error.kind in ("busy", "denied") or error.code == "G562":
                 raise
