@@ -257,6 +257,51 @@ OF_WHAT_IS_BELIEVED = (
         "    return True",
         ("tests/warehouse/test_row_type.py",),
     ),
+    Mutation(
+        "a head whose receipt is gone is as one without",
+        "engine/planner/observe.py",
+        "        if head.receipt is not None and head.model not in bodies:\n            raise",
+        "        if False:\n            raise",
+        scenario("a_receipt_went_between_plan_and_apply"),
+    ),
+)
+
+OF_BYSTANDERS = (
+    Mutation(
+        "a view behind another view reads nothing of ours",
+        "engine/planner/bystanders.py",
+        "        return behind(_place(model), readers)\n",
+        "        pass\n",
+        scenario("views_of_the_project_over_views", "views_over_views"),
+    ),
+    Mutation(
+        "a view that was broken already is ours to mend",
+        "engine/planner/bystanders.py",
+        "    broken = frozenset(place_in(view) for view in foreign) - desk.bound(foreign)\n",
+        "    broken: frozenset[Place] = frozenset()\n",
+        scenario("views_outside_of_what_the_warehouse_has"),
+    ),
+    Mutation(
+        "what no shadow can tell is not asked in the transaction",
+        "engine/planner/statements.py",
+        "    views = frame.readers.get(model.name, ())\n",
+        "    views: tuple[RelationSeen, ...] = ()\n",
+        scenario("views_outside_of_what_the_warehouse_has"),
+    ),
+    Mutation(
+        "a column more breaks nobody",
+        "engine/planner/bystanders.py",
+        "    return choice.action in MAKES or bool(choice.add_columns)\n",
+        "    return choice.action in MAKES\n",
+        scenario("a_new_column_makes_a_view_ambiguous"),
+    ),
+    Mutation(
+        "no view came before a drop",
+        "engine/planner/differences.py",
+        "    found += _views_since(body, now, own)\n",
+        "",
+        scenario("a_view_came_before_the_drop"),
+    ),
 )
 
 OF_SETTLING = (
@@ -519,7 +564,7 @@ OF_WRITING = (
     ),
 )
 
-MUTATIONS = (*OF_GUARDS, *OF_STEPS, *OF_AUTHORITY, *OF_WHAT_IS_BELIEVED, *OF_SETTLING, *OF_RESUMING, *OF_WRITING)
+MUTATIONS = (*OF_GUARDS, *OF_STEPS, *OF_AUTHORITY, *OF_WHAT_IS_BELIEVED, *OF_BYSTANDERS, *OF_SETTLING, *OF_RESUMING, *OF_WRITING)
 
 
 def play(mutation: Mutation, at: Path) -> str:
